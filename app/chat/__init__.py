@@ -1,0 +1,1 @@
+"""Conversations and turns: pure Python, no Qt, no engine, no database."""

@@ -1,0 +1,1 @@
+"""The engine process: token ids in, token ids out."""

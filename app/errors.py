@@ -1,0 +1,69 @@
+"""The exception tree.
+
+    AppError                      the world's fault; carries words for the user
+    |- ModelError                 a model file cannot be used
+    |- TextError                  a template or a text cannot be turned into tokens
+    |- ContextFull                a message does not fit, with the numbers
+    |- EngineError                the engine refused or lost a request
+    |  `- EngineDied              the engine's process is gone
+    |- StoreError                 the database or the settings file
+    `- RequestError               an API request is wrong, names the field
+
+Anything else that is raised is a bug: it reaches the excepthook, is logged and shown as a crash.
+"""
+
+
+class AppError(Exception):
+    """A failure of the world: what happened, why, and what to do, in `what` and `remedy`."""
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.remedy}".strip()
+
+
+class ModelError(AppError):
+    """A model file cannot be used."""
+
+
+class TextError(AppError):
+    """A template or a text cannot be turned into tokens."""
+
+
+class ContextFull(AppError):
+    """A prompt has more tokens than one chat may hold."""
+
+    def __init__(self, needed: int, available: int) -> None:
+        super().__init__(
+            f"This needs {needed:,} tokens, but a chat holds at most {available:,}.",
+            "Shorten the text, or load the model with a larger pool.",
+        )
+        self.needed = needed
+        self.available = available
+
+
+class EngineError(AppError):
+    """The engine refused or lost a request."""
+
+
+class EngineDied(EngineError):
+    """The engine's process is gone."""
+
+
+class StoreError(AppError):
+    """The database or the settings file cannot be read or written."""
+
+
+class RequestError(AppError):
+    """An API request is wrong.  `param` names the field, `status` is the HTTP status, `code` OpenAI's code."""
+
+    def __init__(
+        self, what: str, *, param: str | None = None, status: int = 400, code: str | None = None
+    ) -> None:
+        super().__init__(what)
+        self.param = param
+        self.status = status
+        self.code = code

@@ -1,0 +1,1 @@
+"""All the Qt there is."""

@@ -1,0 +1,352 @@
+"""Everything that crosses a process border, as frozen dataclasses.
+
+The app spawns two kinds of child (design: the engine takes token ids and gives token ids; the text worker
+holds templates and the vocabulary).  A child first says `Ready`; the app then sends `Load`; the child answers
+with `Progress` and at last `Loaded`, `VocabularyLoaded` or `LoadFailed`.  Every `Submit` is answered by exactly
+one `Finished`, and every `Render` or `Tokenize` by exactly one reply with the same `request_id`.
+Closing the pipe means that the parent is gone, or that the child is.
+"""
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+PROTOCOL = 1
+"""Raised whenever a message changes its shape; a child of another number is refused."""
+
+
+class FinishReason(StrEnum):
+    """Why a request ended."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+    ENGINE_DIED = "engine_died"
+
+
+class Priority(IntEnum):
+    """Scheduling class; the smaller number goes first."""
+
+    FRONT = 0
+    NORMAL = 1
+    BACKGROUND = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How one token is chosen.  Order: penalties, top-k, top-p, min-p, temperature, draw.
+
+    `temperature` 0 means greedy.  `top_k` 0, `top_p` 1 and `min_p` 0 switch a filter off; `repeat_penalty` 1 and
+    `presence_penalty` 0 switch a penalty off.  `seed` None draws a new one for each request.
+    """
+
+    temperature: float = 0.8
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.05
+    repeat_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Token counts of one request.
+
+    `cached_tokens` are those of the prompt that were not evaluated for this request because another sequence
+    (or an earlier turn) already had them in the pool.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadParams:
+    """How a model is loaded; 0 or "auto" lets the engine choose.
+
+    `pool_tokens` is the size of the one KV pool that all chats share, `sequences` the most chats that decode at
+    once, `batch` the most tokens of one step, `threads` the threads of a step, `gpu_layers` -1 all that fit.
+    """
+
+    path: str
+    pool_tokens: int = 8192
+    sequences: int = 8
+    batch: int = 512
+    threads: int = 0
+    gpu_layers: int = -1
+    device: str = ""
+    kv_type: str = "f16"
+    mmap: bool = True
+    kv_offload: bool = True
+
+
+# --- both children -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """First word of a child: it runs and listens.  `devices` are human-readable names."""
+
+    protocol: int
+    pid: int
+    version: str
+    devices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Load this model; sent once."""
+
+    params: LoadParams
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the load is, 0 to 1, and what is being done, in words."""
+
+    fraction: float
+    doing: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFailed:
+    """The model was refused; `reason` is for the user, in one or two sentences.  The child then ends."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shutdown:
+    """End in order: finish nothing, free everything, exit 0.  Also ends a load that is running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """Sent at least once a second while the child's loop turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastWords:
+    """What the child could still say before it died of an exception."""
+
+    reason: str
+    detail: str
+
+
+# --- engine, towards it --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Continue `tokens`.  At most `max_tokens` new ones (None: until the pool or the model's context ends).
+
+    `ignore_eos` forbids the end-of-generation tokens, so that the answer has exactly `max_tokens`.
+    """
+
+    request_id: int
+    tokens: tuple[int, ...]
+    sampling: Sampling
+    max_tokens: int | None = None
+    ignore_eos: bool = False
+    priority: Priority = Priority.NORMAL
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """Stop this request, in whatever phase; twice, or too late, is fine."""
+
+    request_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetPriority:
+    """Change the scheduling class of a request, also in the middle of its answer."""
+
+    request_id: int
+    priority: Priority
+
+
+# --- engine, from it -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The engine is ready.  `pool_tokens` and `sequences` are what llama.cpp really gave.
+
+    `context_tokens` is the most one chat may hold: the smaller of the pool and the length the model was trained
+    for.  `notes` says what had to be done otherwise than asked (flash attention refused, a smaller pool).
+    """
+
+    description: str
+    device: str
+    pool_tokens: int
+    context_tokens: int
+    sequences: int
+    vocabulary: int
+    memory: str
+    fingerprint: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenOut:
+    """One new token of one request."""
+
+    request_id: int
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingNow:
+    """`done` of `total` prompt tokens are in the pool; `cached` of them were there before."""
+
+    request_id: int
+    done: int
+    total: int
+    cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingNow:
+    """The request waits; `place` is 1 for the next."""
+
+    request_id: int
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The one terminal event of a request."""
+
+    request_id: int
+    reason: FinishReason
+    usage: Usage
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """The engine's state after a step; totals count from the start of the process.
+
+    `read` are prompt tokens evaluated, `reused` prompt tokens found in the pool, `prompt` their sum over all
+    requests that began reading.  `rows` are the decode rows and `chunk` the prefill tokens of the last step,
+    `step_ms` its length and `decode_ms` the part of it inside llama.cpp.
+    """
+
+    steps: int = 0
+    rows: int = 0
+    chunk: int = 0
+    step_ms: float = 0.0
+    decode_ms: float = 0.0
+    written: int = 0
+    read: int = 0
+    reused: int = 0
+    prompt: int = 0
+    cells_used: int = 0
+    cells_total: int = 0
+    ids_used: int = 0
+    ids_total: int = 0
+    running: int = 0
+    reading: int = 0
+    waiting: int = 0
+    parked: int = 0
+    queue_wait_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """All that one step brought forth, in one message, so that the app wakes up once a step."""
+
+    counters: Counters
+    tokens: tuple[TokenOut, ...] = ()
+    reading: tuple[ReadingNow, ...] = ()
+    waiting: tuple[WaitingNow, ...] = ()
+    finished: tuple[Finished, ...] = ()
+
+
+# --- text worker, towards it ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ChatLine:
+    """One message of a conversation as the template sees it.
+
+    `ids` are the tokens that the engine wrote for exactly this content, if it did: they are used as they are,
+    so that a chat that goes on finds its own text in the pool.
+    """
+
+    role: str
+    content: str
+    ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Render:
+    """Render the template over these lines, with the opening of an answer at the end, and tokenise."""
+
+    request_id: int
+    lines: tuple[ChatLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenize:
+    """Count the tokens of a piece of content (a draft): data, never control."""
+
+    request_id: int
+    text: str
+
+
+# --- text worker, from it ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyLoaded:
+    """The text worker is ready.
+
+    Token i is `pieces[ends[i-1]:ends[i]]` (`ends` packed as little-endian uint32); control tokens have an empty
+    piece, for they are never shown.  `format_name` says which prompt format is used and `notes` why, if it is
+    not the model's own.
+    """
+
+    pieces: bytes
+    ends: bytes
+    end_tokens: tuple[int, ...]
+    format_name: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The ids to feed, and for each line of the conversation its content's span [start, end) in them."""
+
+    request_id: int
+    tokens: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenized:
+    """The number of tokens."""
+
+    request_id: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextFailed:
+    """This request could not be rendered or tokenised; `reason` is for the user."""
+
+    request_id: int
+    reason: str
+
+
+EngineCommand = Load | Submit | Abort | SetPriority | Shutdown
+EngineEvent = Ready | Progress | Loaded | LoadFailed | Step | Heartbeat | LastWords
+TextCommand = Load | Render | Tokenize | Shutdown
+TextEvent = (
+    Ready | Progress | VocabularyLoaded | LoadFailed | Rendered | Tokenized | TextFailed | Heartbeat | LastWords
+)
+Message = EngineCommand | EngineEvent | TextCommand | TextEvent
