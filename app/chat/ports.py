@@ -1,0 +1,234 @@
+"""What the domain needs of the outside: a generator, a place for chats, a model that can be loaded.
+
+`client` and `store` satisfy these structurally; `main` hands them over.  A generator is narrow enough that any
+OpenAI-compatible server could be a second one.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from app.chat.models import (
+    ChatMessage,
+    Conversation,
+    ConversationSettings,
+    FinishReason,
+    Message,
+    Priority,
+    Sampling,
+    Status,
+    Usage,
+)
+
+# --- generator -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One answer to be written.  `stop` strings end it and are not part of it; None tokens: no limit."""
+
+    messages: tuple[ChatMessage, ...]
+    sampling: Sampling = field(default_factory=Sampling)
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    ignore_eos: bool = False
+    priority: Priority = Priority.NORMAL
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Not begun yet.  `place` is 1 for the next; 0 while the model loads, `why` then says so."""
+
+    place: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """`done` of `total` prompt tokens are in; `cached` of them did not have to be read."""
+
+    done: int
+    total: int
+    cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """More of the answer, in whole characters.  `tokens` new tokens were written for it (0 is possible)."""
+
+    text: str
+    tokens: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The one terminal event.  `error` is for the user when the reason is ERROR or ENGINE_DIED."""
+
+    reason: FinishReason
+    usage: Usage
+    error: str = ""
+
+
+Event = Waiting | Reading | Text | Ended
+
+
+class Generator(Protocol):
+    """Writes answers."""
+
+    def generate(self, request: Request) -> AsyncIterator[Event]:
+        """Yield events, `Ended` last and exactly once.
+
+        Closing the iterator early (or cancelling the task that runs it) stops the request and frees its cells.
+        Never raises an AppError: a refusal (a prompt that does not fit, no model) is an `Ended` with its words,
+        before any text.  Text events may come at most once per engine step.
+        """
+        ...
+
+    async def count_tokens(self, text: str) -> int:
+        """The number of tokens of `text` as message content; raises AppError where no model is ready."""
+        ...
+
+
+# --- model ---------------------------------------------------------------------------------------------------
+
+
+class ModelPhase(StrEnum):
+    """Where a model is in its life."""
+
+    NONE = "none"
+    UNLOADED = "unloaded"
+    LOADING = "loading"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelState:
+    """What the window shows of the model.
+
+    `path` is the file that is, or would be, loaded; NONE means that no file was ever chosen, UNLOADED that the
+    next request loads it again.  `fraction` and `doing` tell of a load, `error` of a failure.
+    """
+
+    phase: ModelPhase = ModelPhase.NONE
+    path: str = ""
+    name: str = ""
+    device: str = ""
+    fraction: float = 0.0
+    doing: str = ""
+    error: str = ""
+    context_tokens: int = 0
+    pool_tokens: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStatus:
+    """What the status line shows.  `cached_share` is of all prompt tokens so far, 0 to 1; None before any."""
+
+    running: int = 0
+    reading: int = 0
+    waiting: int = 0
+    tokens_per_second: float = 0.0
+    cached_share: float | None = None
+    cells_used: int = 0
+    cells_total: int = 0
+
+
+class ModelHost(Protocol):
+    """Loads one model at a time and tells how it is."""
+
+    @property
+    def state(self) -> ModelState: ...
+
+    @property
+    def status(self) -> EngineStatus: ...
+
+    def subscribe(self, listener: Callable[[ModelState], None]) -> Callable[[], None]:
+        """Call `listener` on the event loop at every change; the returned function ends it."""
+        ...
+
+    async def load(self, path: str) -> None:
+        """Load this file in place of the present one; returns when it is ready, failed or cancelled.
+
+        Failure is told by `state`, not raised.  Turns of the old model end with ERROR.
+        """
+        ...
+
+    async def unload(self) -> None:
+        """Free the memory, or cancel a load; the next request loads the model again."""
+        ...
+
+    async def close(self) -> None:
+        """End all child processes."""
+        ...
+
+
+# --- store ---------------------------------------------------------------------------------------------------
+
+
+class ConversationStore(Protocol):
+    """Chats on disk.  Every call returns when the change is committed; raises StoreError."""
+
+    async def create_conversation(self) -> Conversation: ...
+
+    async def conversation(self, conversation_id: int) -> Conversation | None: ...
+
+    async def conversations(self) -> Sequence[Conversation]:
+        """All that are not deleted, newest change first."""
+        ...
+
+    async def rename(self, conversation_id: int, title: str) -> None: ...
+
+    async def set_draft(self, conversation_id: int, draft: str) -> None: ...
+
+    async def set_unread(self, conversation_id: int, unread: bool) -> None: ...
+
+    async def set_settings(self, conversation_id: int, settings: ConversationSettings) -> None: ...
+
+    async def delete_conversation(self, conversation_id: int) -> None:
+        """Delete it, and its messages, for good."""
+        ...
+
+    async def messages(self, conversation_id: int) -> Sequence[Message]:
+        """In order."""
+        ...
+
+    async def add_message(
+        self, conversation_id: int, role: str, text: str, status: Status
+    ) -> Message: ...
+
+    async def checkpoint(self, message_id: int, text: str) -> None:
+        """Keep the text of a streaming answer so far."""
+        ...
+
+    async def finish_message(
+        self,
+        message_id: int,
+        text: str,
+        status: Status,
+        *,
+        finish: FinishReason | None = None,
+        usage: Usage = Usage(),
+        seconds: float = 0.0,
+        error: str = "",
+    ) -> Message: ...
+
+    async def delete_messages_from(self, conversation_id: int, message_id: int) -> None:
+        """Delete this message and all after it."""
+        ...
+
+    async def open_tabs(self) -> tuple[tuple[int, ...], int]:
+        """Ids of the chats in tabs, in order, and the index of the front one."""
+        ...
+
+    async def set_open_tabs(self, conversation_ids: Sequence[int], front: int) -> None: ...
+
+    async def value(self, key: str) -> bytes | None:
+        """A small value kept for the window (geometry)."""
+        ...
+
+    async def set_value(self, key: str, value: bytes) -> None: ...
+
+    async def close(self) -> None: ...
