@@ -20,12 +20,16 @@ _FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 def start(process_name: str) -> None:
     """Log this process to `<process_name>.log`; to be called once, first thing."""
     path = paths.logs_dir() / f"{process_name}.log"
-    handler = RotatingFileHandler(path, maxBytes=_MAX_BYTES, backupCount=3, encoding="utf-8", delay=False)
+    handler = RotatingFileHandler(
+        path, maxBytes=_MAX_BYTES, backupCount=3, encoding="utf-8", delay=False
+    )
     handler.setFormatter(logging.Formatter(_FORMAT))
     root = logging.getLogger()
     root.setLevel(logging.INFO)
     root.addHandler(handler)
-    faulthandler.enable(handler.stream)
+    # A file of its own: the rotated one would change under the descriptor that faulthandler keeps.
+    crash = os.open(path.with_suffix(".crash.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    faulthandler.enable(crash)
 
 
 def capture_native(process_name: str) -> None:

@@ -17,7 +17,9 @@ STARTER_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 def data_dir() -> Path:
     """Database, settings and logs."""
     override = os.environ.get("TUTTI_DATA_DIR")
-    return _private(Path(override) if override else platformdirs.user_data_path("tutti", appauthor=False))
+    return _private(
+        Path(override) if override else platformdirs.user_data_path("tutti", appauthor=False)
+    )
 
 
 def models_dir() -> Path:

@@ -87,7 +87,9 @@ def load(path: Path) -> Loaded:
     except FileNotFoundError:
         return Loaded(Settings())
     except (OSError, ValueError, RecursionError) as error:
-        return Loaded(Settings(), (_set_aside(path, f"could not be read ({type(error).__name__})"),))
+        return Loaded(
+            Settings(), (_set_aside(path, f"could not be read ({type(error).__name__})"),)
+        )
     if not isinstance(raw, dict):
         return Loaded(Settings(), (_set_aside(path, "does not hold settings"),))
     return _checked(raw)

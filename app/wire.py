@@ -347,6 +347,14 @@ EngineCommand = Load | Submit | Abort | SetPriority | Shutdown
 EngineEvent = Ready | Progress | Loaded | LoadFailed | Step | Heartbeat | LastWords
 TextCommand = Load | Render | Tokenize | Shutdown
 TextEvent = (
-    Ready | Progress | VocabularyLoaded | LoadFailed | Rendered | Tokenized | TextFailed | Heartbeat | LastWords
+    Ready
+    | Progress
+    | VocabularyLoaded
+    | LoadFailed
+    | Rendered
+    | Tokenized
+    | TextFailed
+    | Heartbeat
+    | LastWords
 )
 Message = EngineCommand | EngineEvent | TextCommand | TextEvent

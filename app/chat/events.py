@@ -1,0 +1,92 @@
+"""What a chat tells its listeners: plain facts, delivered on the event loop in the order they happened."""
+
+from dataclasses import dataclass
+
+from app.chat.models import Conversation, Message, TabState
+
+
+@dataclass(frozen=True, slots=True)
+class TurnState:
+    """The state of a chat's turn as its tab shows it.
+
+    `place` (1 = next, 0 = the model is loading, `why` says so) belongs to WAITING, `done`/`total`/`cached` prompt
+    tokens to READING, `tokens_per_second` and `written` to WRITING, `error` to FAILED.
+    """
+
+    state: TabState = TabState.IDLE
+    place: int = 0
+    why: str = ""
+    done: int = 0
+    total: int = 0
+    cached: int = 0
+    written: int = 0
+    tokens_per_second: float = 0.0
+    error: str = ""
+
+    @property
+    def busy(self) -> bool:
+        return self.state in (TabState.WAITING, TabState.READING, TabState.WRITING)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnChanged:
+    """The turn of this chat has another state (at most ten times a second while it is reading or writing)."""
+
+    conversation_id: int
+    turn: TurnState
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAdded:
+    """A message was committed; an answer begins with status STREAMING and no text."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class TextAppended:
+    """More text of a streaming answer."""
+
+    conversation_id: int
+    message_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFinished:
+    """An answer is complete and committed."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesRemoved:
+    """This message and all after it are gone."""
+
+    conversation_id: int
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationChanged:
+    """Title, unread mark, settings or time of this chat changed, or it is new."""
+
+    conversation: Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationDeleted:
+    """This chat is gone."""
+
+    conversation_id: int
+
+
+ChatEvent = (
+    TurnChanged
+    | MessageAdded
+    | TextAppended
+    | MessageFinished
+    | MessagesRemoved
+    | ConversationChanged
+    | ConversationDeleted
+)

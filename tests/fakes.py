@@ -1,0 +1,95 @@
+"""A generator and a model host that follow a script; they stand in for the engine wherever text is enough."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from app.chat.models import FinishReason, Usage
+from app.chat.ports import (
+    Ended,
+    EngineStatus,
+    Event,
+    ModelPhase,
+    ModelState,
+    Request,
+    Text,
+)
+
+Script = Sequence[Event]
+
+
+@dataclass
+class FakeGenerator:
+    """Plays one script for each request, in order (the last one again and again).
+
+    A script that does not end is ended with STOP.  `gate`, where set, is awaited before every event, so that a
+    test decides when things happen: `generator.gate = asyncio.Semaphore(0)`, then `gate.release()`.
+    """
+
+    scripts: list[Script] = field(default_factory=lambda: [(Text("Hello."),)])
+    requests: list[Request] = field(default_factory=list)
+    gate: asyncio.Semaphore | None = None
+    running: int = 0
+    closed_early: int = 0
+
+    async def generate(self, request: Request) -> AsyncIterator[Event]:
+        script = self.scripts[min(len(self.requests), len(self.scripts) - 1)]
+        self.requests.append(request)
+        self.running += 1
+        ended = False
+        try:
+            for event in script:
+                await self._turn()
+                ended = isinstance(event, Ended)
+                yield event
+            if not ended:
+                await self._turn()
+                ended = True
+                written = sum(event.tokens for event in script if isinstance(event, Text))
+                yield Ended(FinishReason.STOP, Usage(10, written, 0))
+        finally:
+            self.running -= 1
+            self.closed_early += not ended
+
+    async def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    async def _turn(self) -> None:
+        if self.gate is None:
+            await asyncio.sleep(0)
+        else:
+            await self.gate.acquire()
+
+
+class FakeModelHost:
+    """A model that loads when told: `host.move(phase=ModelPhase.READY)`."""
+
+    def __init__(self) -> None:
+        self.state = ModelState(
+            ModelPhase.READY, path="/models/fake.gguf", name="Fake 1B", device="CPU"
+        )
+        self.status = EngineStatus()
+        self.loads: list[str] = []
+        self.unloads = 0
+        self.closed = False
+        self._listeners: list[Callable[[ModelState], None]] = []
+
+    def subscribe(self, listener: Callable[[ModelState], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def move(self, **changes: object) -> None:
+        self.state = replace(self.state, **changes)  # type: ignore[arg-type]
+        for listener in tuple(self._listeners):
+            listener(self.state)
+
+    async def load(self, path: str) -> None:
+        self.loads.append(path)
+        self.move(phase=ModelPhase.LOADING, path=path, fraction=0.0)
+
+    async def unload(self) -> None:
+        self.unloads += 1
+        self.move(phase=ModelPhase.UNLOADED)
+
+    async def close(self) -> None:
+        self.closed = True
