@@ -19,9 +19,6 @@ from app.engine.scheduler import Pace, Plan, plan, prefill_budget
 from app.engine.sequence import Sequence
 from app.wire import Counters, FinishReason, Priority, Step, Submit
 
-_WORTH_WAITING = 32
-"""Tokens that must be saved before a request waits for another one to read their common prefix."""
-
 _GROWTH = 16
 """Cells kept for each running sequence when another one is let in beside it."""
 
@@ -129,12 +126,15 @@ class Engine:
             self._start(sequence, slot)
 
     def _waits_for_prefix(self, sequence: Sequence, available: int) -> bool:
-        """Whether another request is just reading a prefix of this one that is worth waiting for."""
+        """Whether another request is just reading tokens that this one begins with.
+
+        Even one token is worth the wait: the step is spent on the common prefix either way.
+        """
         if self._info.kind is not MemoryKind.ATTENTION:
             return False
         for other in self._active():
             common = common_prefix(other.tokens.view, sequence.tokens.view)
-            if other.evaluated < common and common - available >= _WORTH_WAITING:
+            if available < common and other.evaluated < common:
                 other.boost = min(other.boost, sequence.priority)
                 return True
         return False

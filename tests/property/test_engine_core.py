@@ -1,59 +1,14 @@
 """Any schedule gives every request the answer it would have had alone, and leaks nothing."""
 
-from dataclasses import dataclass
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.engine.backend import MemoryKind
-from app.engine.core import Engine
 from app.engine.fake import FakeBackend
 from app.wire import FinishReason, Priority, Sampling, Submit
+from tests.engine_run import finish, make_run, with_id
 
 PREFIXES = [(), (5, 6, 7) * 13, (5, 6, 7) * 13 + (9,) * 9, (8,) * 20]
-
-
-class Clock:
-    """Each look costs a millisecond, so that steps have a length that is always the same."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 0.001
-        return self.now
-
-
-@dataclass
-class Run:
-    """Requests driven to their end, with everything that was told."""
-
-    engine: Engine
-    tokens: dict[int, list[int]]
-    finished: dict[int, FinishReason]
-
-    def step(self) -> None:
-        step = self.engine.step()
-        for out in step.tokens:
-            assert out.request_id not in self.finished
-            self.tokens.setdefault(out.request_id, []).append(out.token)
-        for end in step.finished:
-            assert end.request_id not in self.finished, "a second terminal event"
-            self.finished[end.request_id] = end.reason
-        self.engine.check()
-
-
-def make_run(backend: FakeBackend, most_running: int = 4) -> Run:
-    engine = Engine(backend, most_running=most_running, clock=Clock(), new_seed=lambda: 3)
-    return Run(engine, {}, {})
-
-
-def finish(run: Run, bound: int = 4000) -> None:
-    for _ in range(bound):
-        if not run.engine.has_work:
-            return
-        run.step()
-    raise AssertionError(f"work is left after {bound} steps")
 
 
 requests = st.builds(
@@ -72,12 +27,7 @@ requests = st.builds(
 )
 
 
-def with_id(submit: Submit, request_id: int) -> Submit:
-    fields = {name: getattr(submit, name) for name in Submit.__slots__}
-    return Submit(**{**fields, "request_id": request_id})
-
-
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     submits=st.lists(requests, min_size=1, max_size=9),
     gaps=st.lists(st.integers(0, 6), min_size=9, max_size=9),
