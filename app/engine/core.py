@@ -11,7 +11,7 @@ from dataclasses import asdict
 import numpy as np
 
 from app.engine.backend import Backend, Batch, DecodeResult, MemoryKind, TokenArray
-from app.engine.cost import CostModel
+from app.engine.cost import CostModel, Shape
 from app.engine.outbox import Outbox
 from app.engine.pool import Pool, Slot
 from app.engine.prefix import common_prefix
@@ -183,7 +183,7 @@ class Engine:
     def _prefill_budget(self, rows: int, reading: list[Sequence]) -> int:
         wanted = sum(sequence.remaining for sequence in reading)
         limit = min(self._info.batch - rows, wanted)
-        budget = prefill_budget(self._cost, self._pace, rows, limit)
+        budget = min(limit, prefill_budget(self._cost, self._pace, rows, self._pool.cells.used))
         self._pool.make_free(rows + budget)
         return min(budget, self._pool.cells.free - rows)
 
@@ -214,7 +214,8 @@ class Engine:
         for sequence, count in parts:
             self._pool.append(_slot(sequence), sequence.next_tokens(count))
         self._age(current)
-        self._cost.observe(len(rows), current.chunk_tokens, seconds)
+        shape = Shape(len(rows), current.chunk_tokens, self._pool.cells.used)
+        self._cost.observe(shape, seconds)
         self._choose(outputs)
         return seconds
 
