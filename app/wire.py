@@ -67,7 +67,8 @@ class LoadParams:
     """How a model is loaded; 0 or "auto" lets the engine choose.
 
     `pool_tokens` is the size of the one KV pool that all chats share, `sequences` the most chats that decode at
-    once, `batch` the most tokens of one step, `threads` the threads of a step, `gpu_layers` -1 all that fit.
+    once, `batch` the most tokens of one step, `threads` the threads of a step, `gpu_layers` -1 all that fit,
+    `spill_bytes` the memory for the states of chats that are not in the pool.
     """
 
     path: str
@@ -80,6 +81,7 @@ class LoadParams:
     kv_type: str = "f16"
     mmap: bool = True
     kv_offload: bool = True
+    spill_bytes: int = 1 << 30
 
 
 # --- both children -------------------------------------------------------------------------------------------
@@ -252,6 +254,9 @@ class Counters:
     cells_total: int = 0
     ids_used: int = 0
     ids_total: int = 0
+    restored: int = 0
+    spill_bytes: int = 0
+    spill_total: int = 0
     running: int = 0
     reading: int = 0
     waiting: int = 0

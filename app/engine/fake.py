@@ -3,10 +3,11 @@
 The next token is a hash of all (position, token) pairs that the sequence can see, so that a wrong prefix, a
 dirty sequence or a neighbour's cell shows up as a wrong answer although the decode returned 0, as it does with
 the real library.  A recurrent memory keeps one running hash instead: a partial copy hands over the latest
-state, and a tail cannot be removed.
+state, and a tail cannot be removed.  A WINDOW memory sees its last tokens only, and saves no more.
 """
 
 import hashlib
+import pickle
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +16,8 @@ from app.engine.backend import BackendInfo, Batch, DecodeResult, MemoryKind
 from app.wire import Sampling
 
 END = 0
+WINDOW = 12
+"""Tokens that a saved state of a WINDOW memory keeps."""
 
 
 class FakeSampler:
@@ -112,6 +115,21 @@ class FakeBackend:
                 owners.add(target)
         if source in self._states:
             self._states[target] = self._states[source]
+
+    def save(self, sequence: int) -> bytes | None:
+        cells = [(p, t) for p, t, owners in self._cells if sequence in owners]
+        if self.info.kind is MemoryKind.WINDOW:
+            cells = sorted(cells)[-WINDOW:]
+        return pickle.dumps((cells, self._states.get(sequence), b"x" * 16 * len(cells)))
+
+    def restore(self, sequence: int, data: bytes) -> bool:
+        cells, state, _ = pickle.loads(data)
+        if len(cells) > self.info.cells - len(self._cells) or self.span(sequence) != (-1, -1):
+            return False
+        self._cells += [(position, token, {sequence}) for position, token in cells]
+        if state is not None:
+            self._states[sequence] = state
+        return True
 
     def span(self, sequence: int) -> tuple[int, int]:
         positions = [position for position, _, owners in self._cells if sequence in owners]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.engine.backend import MemoryKind, TokenArray
+from app.engine.backend import TokenArray
 
 _PROBE = 32
 
@@ -20,13 +20,22 @@ def common_prefix(left: TokenArray, right: TokenArray) -> int:
     return probe + int(differs.argmax()) if differs.any() else length
 
 
-def reusable(kind: MemoryKind, held: int, common: int, wanted: int) -> int:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a sequence holds.  `cuttable` says whether any prefix of it may be reused: not on a recurrent memory,
+    and not after a sliding window was restored, which has only its last window."""
+
+    tokens: TokenArray
+    cuttable: bool
+
+
+def reusable(cuttable: bool, held: int, common: int, wanted: int) -> int:
     """How many of `common` equal tokens may be reused from a sequence that holds `held` tokens.
 
-    One token of the `wanted` must always be evaluated, for its logits.  A recurrent memory has only its state
-    after the last token, so that anything but the whole sequence is read again.
+    One token of the `wanted` must always be evaluated, for its logits.  A memory that cannot be cut has only its
+    state after the last token, so that anything but the whole sequence is read again.
     """
-    if kind is MemoryKind.ATTENTION:
+    if cuttable:
         return min(common, wanted - 1)
     return held if common == held and held < wanted else 0
 
@@ -39,11 +48,12 @@ class Match:
     tokens: int
 
 
-def best_match(kind: MemoryKind, held: Iterable[TokenArray], wanted: TokenArray) -> Match | None:
+def best_match(held: Iterable[Held], wanted: TokenArray) -> Match | None:
     """The sequence that gives the most; the first of equals.  None where none gives any."""
     best: Match | None = None
-    for index, tokens in enumerate(held):
-        count = reusable(kind, len(tokens), common_prefix(tokens, wanted), len(wanted))
+    for index, one in enumerate(held):
+        common = common_prefix(one.tokens, wanted)
+        count = reusable(one.cuttable, len(one.tokens), common, len(wanted))
         if count > (best.tokens if best else 0):
             best = Match(index, count)
     return best
