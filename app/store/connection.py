@@ -20,7 +20,7 @@ _PRAGMAS = (
     "PRAGMA trusted_schema = OFF",
     "PRAGMA temp_store = MEMORY",
 )
-_LOCK_SECONDS = 2.0
+_LOCK_SECONDS = 1.0
 
 Journal = Literal["WAL", "DELETE"]
 
@@ -42,7 +42,9 @@ def connect(path: Path, journal: Journal = "WAL") -> sqlite3.Connection:
 def peek(path: Path, *, with_wal: bool) -> sqlite3.Connection:
     """Open for reading only: the file as it lies there, or with the commits that its -wal file holds."""
     flags = "mode=ro" if with_wal else "immutable=1"
-    return sqlite3.connect(f"{path.as_uri()}?{flags}", uri=True, isolation_level=None)
+    return sqlite3.connect(
+        f"{path.as_uri()}?{flags}", uri=True, timeout=_LOCK_SECONDS, isolation_level=None
+    )
 
 
 @contextmanager
