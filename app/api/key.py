@@ -1,7 +1,6 @@
 """The API key, in a file: it does not stand on a command line, and can be changed while the server runs."""
 
 import logging
-import os
 from pathlib import Path
 
 from app.errors import AppError
@@ -42,7 +41,7 @@ class KeyFile:
 
 def _facts(path: Path) -> tuple[int, int, int]:
     try:
-        status = os.stat(path)
+        status = path.stat()
     except OSError as error:
         raise KeyProblem(f"The key file cannot be read ({error.strerror}).") from error
     return status.st_mtime_ns, status.st_size, status.st_ino

@@ -22,7 +22,7 @@ BODIES = [
     ('{"messages":[{"role":"wizard","content":"x"}]}', "messages[0].role"),
     ('{"messages":[{"role":"user","content":{"a":1}}]}', "messages[0].content"),
     ('{"messages":[{"role":"user","content":null}]}', "messages[0].content"),
-    ('{%s,"foo":NaN}' % M, None),
+    (f'{{{M},"foo":NaN}}', None),
 ]
 VALUES = {
     "temperature": ["NaN", "Infinity", "-1", "1e400", '"hot"', "[]", "999999"],
@@ -40,7 +40,7 @@ VALUES = {
     "logprobs": ["true"],
 }
 BODIES += [
-    ('{%s,"%s":%s}' % (M, name, value), name) for name, values in VALUES.items() for value in values
+    (f'{{{M},"{name}":{value}}}', name) for name, values in VALUES.items() for value in values
 ]
 
 
