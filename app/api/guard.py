@@ -151,9 +151,10 @@ async def read_json(request: Request) -> bytes:
             status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             code="unsupported_media_type",
         )
-    body = None if _declares_too_much(request) else await _read(request.receive)
+    incoming = _Incoming(request)
+    body = None if _declares_too_much(request) else await incoming.whole()
     if body is None:
-        await _linger(request)
+        await incoming.discard()
         raise RequestError(
             f"The body is larger than {MAX_BODY:,} bytes.",
             status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
@@ -167,34 +168,44 @@ def _declares_too_much(request: Request) -> bool:
     return int(request.headers.get("content-length", "0")) > MAX_BODY
 
 
-async def _read(receive: Receive) -> bytes | None:
-    """None as soon as it is too large."""
-    body = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientDisconnect
-                body += message.get("body", b"")
-                if len(body) > MAX_BODY:
-                    return None
-                if not message.get("more_body", False):
-                    return bytes(body)
-    except TimeoutError as error:
-        raise RequestError(
-            "The body did not arrive in time.", status=HTTPStatus.REQUEST_TIMEOUT, code="timeout"
-        ) from error
+class _Incoming:
+    """A body on its way in."""
 
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._more = True
 
-async def _linger(request: Request) -> None:
-    """Let the client finish sending, for a moment: one that still sends may not read the answer."""
-    if "expect" in request.headers:
-        return
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_LINGER_SECONDS):
-            while (await request.receive()).get("more_body", False):
-                pass
+    async def whole(self) -> bytes | None:
+        """None as soon as it is too large."""
+        body = bytearray()
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                while self._more and len(body) <= MAX_BODY:
+                    body += await self._next()
+        except TimeoutError as error:
+            raise RequestError(
+                "The body did not arrive in time.",
+                status=HTTPStatus.REQUEST_TIMEOUT,
+                code="timeout",
+            ) from error
+        return bytes(body) if len(body) <= MAX_BODY else None
+
+    async def discard(self) -> None:
+        """Let the client finish, for a moment: one that still sends may not read the answer."""
+        if "expect" in self._request.headers:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LINGER_SECONDS):
+                while self._more:
+                    await self._next()
+
+    async def _next(self) -> bytes:
+        message = await self._request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        self._more = message.get("more_body", False)
+        chunk: bytes = message.get("body", b"")
+        return chunk
 
 
 # --- answers to what goes wrong inside -----------------------------------------------------------------------

@@ -18,8 +18,6 @@ from app.chat.ports import Generator, ModelHost, ModelPhase, ModelState
 from app.errors import RequestError
 
 DEFAULT_MODEL = "default"
-KEEP_ALIVE_SECONDS = 10.0
-"""A stream is never silent for longer than this; clients are promised 15 s."""
 
 _HEALTH = {
     ModelPhase.READY: ("ok", HTTPStatus.OK),
@@ -47,7 +45,7 @@ class Routes:
         host: ModelHost,
         *,
         stopping: asyncio.Event,
-        keep_alive: float = KEEP_ALIVE_SECONDS,
+        keep_alive: float,
     ) -> None:
         self._generator = generator
         self._host = host

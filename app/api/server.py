@@ -1,22 +1,24 @@
 """The socket and the server on it: uvicorn, run on the event loop of the caller, who also owns the signals.
 
 `bind` takes the port before anything slow is done; `serving` answers until its block is left.  Then live answers end
-with an error event, and a connection that has not closed after `STOP_SECONDS` is cut.
+with an error event, and a connection that has not closed after `Times.stop` is cut.
 """
 
 import asyncio
 import contextlib
 import errno
+import math
 import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from app.api.guard import Guard, Key, error_body
-from app.api.routes import KEEP_ALIVE_SECONDS, Routes
+from app.api.routes import Routes
 from app.api.sse import encode
 from app.chat.ports import Generator, ModelHost
 from app.errors import AppError, RequestError
@@ -24,13 +26,25 @@ from app.errors import AppError, RequestError
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "[::1]": "::1"}
 """What `--host` may be, and the address that it means: no name is looked up."""
 
-STALL_SECONDS = 120.0
-"""A client that has not taken what was written for it after this time is dropped."""
-STOP_SECONDS = 3.0
-
 _MAX_HEAD = 2_000_000
 _SEND_BUFFER = 262_144
 _BACKLOG = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """In seconds.
+
+    `keep_alive`: a stream is never silent for longer (clients are promised 15).  `stall`: a client that has not
+    taken what was written for it after this time is dropped.  `stop`: what has not closed by then is cut.
+    """
+
+    keep_alive: float = 10.0
+    stall: float = 120.0
+    stop: float = 3.0
+
+
+_USUAL = Times()
 
 
 class CannotListen(AppError):
@@ -74,15 +88,14 @@ async def serving(
     listener: socket.socket,
     *,
     key: Key | None = None,
-    keep_alive: float = KEEP_ALIVE_SECONDS,
-    stall_seconds: float = STALL_SECONDS,
+    times: Times = _USUAL,
 ) -> AsyncIterator[None]:
-    """Answer on `listener` while the block runs, and close it.  Times are in seconds."""
+    """Answer on `listener` while the block runs, and close it."""
     stopping = asyncio.Event()
-    routes = Routes(generator, host, stopping=stopping, keep_alive=keep_alive)
+    routes = Routes(generator, host, stopping=stopping, keep_alive=times.keep_alive)
 
     class Bounded(Connection):
-        drop_after = stall_seconds
+        drop_after = times.stall
 
     config = uvicorn.Config(
         Guard(routes.application(), key),
@@ -94,27 +107,26 @@ async def serving(
         proxy_headers=False,
         server_header=False,
         h11_max_incomplete_event_size=_MAX_HEAD,
-        timeout_graceful_shutdown=int(4 * STOP_SECONDS),
+        timeout_graceful_shutdown=math.ceil(4 * times.stop),
     )
     server = _Server(config)
-    async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(server.serve(sockets=[listener]))
-        try:
-            await server.up.wait()
-            yield
-        finally:
-            stopping.set()
-            server.leave()
-            cut = asyncio.get_running_loop().call_later(STOP_SECONDS, server.cut)
-            # Not left to the group: after an error in the block it would cancel instead of stopping in order.
-            await asyncio.wait({running})
-            cut.cancel()
+    loop = asyncio.get_running_loop()
+    running = loop.create_task(server.serve(sockets=[listener]), name="api server")
+    try:
+        await server.up.wait()
+        yield
+    finally:
+        stopping.set()
+        server.leave()
+        cut = loop.call_later(times.stop, server.cut)
+        await running
+        cut.cancel()
 
 
 class Connection(H11Protocol):
     """One client.  Nothing waits for it outside the system's own buffer; what does not get there in time ends it."""
 
-    drop_after = STALL_SECONDS
+    drop_after = _USUAL.stall
 
     def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)  # type: ignore[arg-type]

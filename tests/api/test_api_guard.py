@@ -3,8 +3,6 @@
 import asyncio
 from pathlib import Path
 
-import pytest
-
 from app.api.guard import MAX_BODY
 from app.api.key import KeyFile
 from tests.api.harness import HELLO, Api, Reply, chat, head, parse, running
@@ -20,7 +18,7 @@ def refused_for_the_key(reply: Reply) -> bool:
 
 def test_every_route_but_health_needs_the_key() -> None:
     async def run() -> None:
-        async with running(key=lambda: KEY.encode()) as api:
+        async with running(key=KEY.encode) as api:
             for path in (
                 "/v1/models",
                 "/v1/models/default",
@@ -38,30 +36,30 @@ def test_every_route_but_health_needs_the_key() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
-    ("header", "status"),
-    [
-        (f"Bearer {KEY}", 200),
-        (f"bearer {KEY}", 200),
-        ("", 401),
-        ("Bearer", 401),
-        ("Bearer ", 401),
-        ("Bearer wrong", 401),
-        (f"Bearer  {KEY}", 401),
-        (f"Bearer {KEY}x", 401),
-        (f"Bearer {KEY[:-1]}", 401),
-        (f"Basic {KEY}", 401),
-        (KEY, 401),
-        (f"Bearer {KEY}\xe9", 401),
-        (f"Bearer {KEY}\r\nauthorization: Bearer {KEY}", 401),
-        ("Bearer " + "k" * 1_000_000, 401),
-    ],
-)
-def test_keys(header: str, status: int) -> None:
+KEYS = {
+    f"Bearer {KEY}": 200,
+    f"bearer {KEY}": 200,
+    "": 401,
+    "Bearer": 401,
+    "Bearer ": 401,
+    "Bearer wrong": 401,
+    f"Bearer  {KEY}": 401,
+    f"Bearer {KEY}x": 401,
+    f"Bearer {KEY[:-1]}": 401,
+    f"Basic {KEY}": 401,
+    KEY: 401,
+    f"Bearer {KEY}\xe9": 401,
+    f"Bearer {KEY}\r\nauthorization: Bearer {KEY}": 401,
+    "Bearer " + "k" * 1_000_000: 401,
+}
+
+
+def test_keys() -> None:
     async def run() -> None:
-        async with running(key=lambda: KEY.encode()) as api:
-            assert (await api.get("/v1/models", authorization=header)).status == status
-            assert (await api.post(HELLO, authorization=header)).status == status
+        async with running(key=KEY.encode) as api:
+            for header, status in KEYS.items():
+                assert (await api.get("/v1/models", authorization=header)).status == status, header
+                assert (await api.post(HELLO, authorization=header)).status == status, header
             assert (await api.get(f"/v1/models?key={KEY}")).status == 401
 
     asyncio.run(run())
@@ -89,80 +87,84 @@ def test_a_new_key_in_the_file_counts_at_once_and_an_empty_file_opens_nothing(
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        ("127.0.0.1", 200),
-        ("localhost", 200),
-        ("LOCALHOST:1234", 200),
-        ("[::1]", 200),
-        ("[::1]:80", 200),
-        ("evil.example", 403),
-        ("localhost.evil.example", 403),
-        ("127.0.0.1.evil.example", 403),
-        ("localhost.", 403),
-        ("127.0.0.1:80@evil.example", 403),
-        ("[::1", 403),
-        ("10.0.0.1", 403),
-        ("127.0.0.1:x", 403),
-    ],
-)
-def test_hosts(host: str, status: int) -> None:
+HOSTS = {
+    "127.0.0.1": 200,
+    "localhost": 200,
+    "LOCALHOST:1234": 200,
+    "[::1]": 200,
+    "[::1]:80": 200,
+    "evil.example": 403,
+    "localhost.evil.example": 403,
+    "127.0.0.1.evil.example": 403,
+    "localhost.": 403,
+    "127.0.0.1:80@evil.example": 403,
+    "[::1": 403,
+    "10.0.0.1": 403,
+    "127.0.0.1:x": 403,
+}
+
+
+def test_hosts() -> None:
     async def run() -> None:
         async with running() as api:
-            assert (await api.get("/v1/models", host=host)).status == status
-            assert (await api.get("/health", host=host)).status == status
-            # Nothing of the body is sent: a refusal does not wait for it.
-            reply = await api.raw(
-                head("POST", "/v1/chat/completions", {"host": host, "content_length": "5"})
-            )
-            assert reply.status == (415 if status == 200 else status)
+            for host, status in HOSTS.items():
+                assert (await api.get("/v1/models", host=host)).status == status, host
+                assert (await api.get("/health", host=host)).status == status, host
+                # Nothing of the body is sent: a refusal does not wait for it.
+                bare = {"host": host, "content_length": "5"}
+                reply = await api.raw(head("POST", "/v1/chat/completions", bare))
+                assert reply.status == (415 if status == 200 else status), host
 
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
-    ("request_head", "status"),
-    [
-        (b"GET /v1/models HTTP/1.1\r\nConnection: close\r\n\r\n", 400),
-        (b"GET /v1/models HTTP/1.0\r\n\r\n", 400),
-        (b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", 400),
-        (b"GET /v1/models HTTP/1.0\r\nHost:\r\n\r\n", 403),
-        (b"GET /v1/models HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n", 403),
-        (b"GET http://evil.example/v1/models HTTP/1.0\r\nHost: localhost\r\n\r\n", 403),
-        (b"GET http://localhost/v1/models HTTP/1.0\r\nHost: localhost\r\n\r\n", 200),
-        (b"GET ftp://localhost/v1/models HTTP/1.0\r\nHost: localhost\r\n\r\n", 400),
-        (b"OPTIONS * HTTP/1.0\r\nHost: localhost\r\n\r\n", 400),
-        (b"nonsense\r\n\r\n", 400),
-    ],
-)
-def test_odd_request_lines_and_hosts(request_head: bytes, status: int) -> None:
+HEADS = {
+    b"GET /v1/models HTTP/1.1\r\nConnection: close\r\n\r\n": 400,
+    b"GET /v1/models HTTP/1.0\r\n\r\n": 400,
+    b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n": 400,
+    b"GET /v1/models HTTP/1.0\r\nHost:\r\n\r\n": 403,
+    b"GET /v1/models HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n": 403,
+    b"GET http://evil.example/v1/models HTTP/1.0\r\nHost: localhost\r\n\r\n": 403,
+    b"GET http://localhost/v1/models HTTP/1.0\r\nHost: localhost\r\n\r\n": 200,
+    b"GET ftp://localhost/v1/models HTTP/1.0\r\nHost: localhost\r\n\r\n": 400,
+    b"OPTIONS * HTTP/1.0\r\nHost: localhost\r\n\r\n": 400,
+    b"nonsense\r\n\r\n": 400,
+}
+
+
+def test_odd_request_lines_and_hosts() -> None:
     async def run() -> None:
         async with running() as api:
-            reply = await api.raw(request_head)
-            assert reply.status == status
-            assert status == 200 or reply.error["message"]
+            for request_head, status in HEADS.items():
+                reply = await api.raw(request_head)
+                assert reply.status == status, request_head
+                assert status == 200 or reply.error["message"]
 
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"origin": "null"},
-        {"origin": "https://evil.example"},
-        {"origin": "http://localhost:3000"},
-        {"sec_fetch_site": "cross-site"},
-        {"sec_fetch_site": "same-site"},
-    ],
-)
-def test_pages_in_a_browser_are_refused(headers: dict[str, str]) -> None:
+PAGES = [
+    {"origin": "null"},
+    {"origin": "https://evil.example"},
+    {"origin": "http://localhost:3000"},
+    {"sec_fetch_site": "cross-site"},
+    {"sec_fetch_site": "same-site"},
+]
+
+
+async def answers(api: Api, headers: dict[str, str]) -> list[Reply]:
+    return [
+        await api.get("/v1/models", **headers),
+        await api.get("/health", **headers),
+        await api.get("/v1/chat/completions", "OPTIONS", **headers),
+        await api.post(HELLO, **headers),
+    ]
+
+
+def test_pages_in_a_browser_are_refused() -> None:
     async def run() -> None:
         async with running() as api:
-            replies = [await api.get(path, **headers) for path in ("/v1/models", "/health")]
-            replies += [await api.post(HELLO, **headers)]
-            replies += [await api.get("/v1/chat/completions", "OPTIONS", **headers)]
-            for reply in replies:
+            for reply in [reply for headers in PAGES for reply in await answers(api, headers)]:
                 assert reply.status == 403
                 assert not [name for name in reply.headers if name.startswith("access-control")]
             assert (await api.get("/v1/models", sec_fetch_site="none")).status == 200
@@ -171,20 +173,20 @@ def test_pages_in_a_browser_are_refused(headers: dict[str, str]) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
-    ("kind", "status"),
-    [
-        ("application/json", 200),
-        ("Application/JSON; charset=utf-8", 200),
-        ("text/plain", 415),
-        ("application/x-www-form-urlencoded", 415),
-        ("", 415),
-    ],
-)
-def test_bodies_must_say_that_they_are_json(kind: str, status: int) -> None:
+KINDS = {
+    "application/json": 200,
+    "Application/JSON; charset=utf-8": 200,
+    "text/plain": 415,
+    "application/x-www-form-urlencoded": 415,
+    "": 415,
+}
+
+
+def test_bodies_must_say_that_they_are_json() -> None:
     async def run() -> None:
         async with running() as api:
-            assert (await api.post(HELLO, content_type=kind)).status == status
+            for kind, status in KINDS.items():
+                assert (await api.post(HELLO, content_type=kind)).status == status, kind
 
     asyncio.run(run())
 
@@ -222,33 +224,33 @@ def test_a_broken_chunk_ends_only_its_own_connection() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("GET", "/", 404),
-        ("GET", "/v1", 404),
-        ("GET", "/v1/chat/completions", 405),
-        ("DELETE", "/v1/models", 405),
-        ("POST", "/v1/embeddings", 404),
-        ("POST", "/v1/responses", 404),
-        ("GET", "//v1/models", 404),
-        ("GET", "/v1/models/", 404),
-        ("GET", "/v1/models/%2e%2e/%2e%2e/etc/passwd", 404),
-        ("GET", "/v1/models/default%2Fx", 404),
-        ("GET", "/v1/models/%ff%00", 404),
-        ("TRACE", "/v1/models", 405),
-        ("OPTIONS", "/v1/models", 405),
-        ("PUT", "/health", 405),
-        ("GET", "/" + "a" * 100_000, 404),
-    ],
-)
-def test_unknown_addresses_and_methods(method: str, path: str, status: int) -> None:
+ADDRESSES = [
+    ("GET", "/", 404),
+    ("GET", "/v1", 404),
+    ("GET", "/v1/chat/completions", 405),
+    ("DELETE", "/v1/models", 405),
+    ("POST", "/v1/embeddings", 404),
+    ("POST", "/v1/responses", 404),
+    ("GET", "//v1/models", 404),
+    ("GET", "/v1/models/", 404),
+    ("GET", "/v1/models/%2e%2e/%2e%2e/etc/passwd", 404),
+    ("GET", "/v1/models/default%2Fx", 404),
+    ("GET", "/v1/models/%ff%00", 404),
+    ("TRACE", "/v1/models", 405),
+    ("OPTIONS", "/v1/models", 405),
+    ("PUT", "/health", 405),
+    ("GET", "/" + "a" * 100_000, 404),
+]
+
+
+def test_unknown_addresses_and_methods() -> None:
     async def run() -> None:
         async with running() as api:
-            reply = await api.get(path, method)
-            assert reply.status == status
-            assert reply.error["message"]
-            assert status == 404 or reply.headers["allow"]
+            for method, path, status in ADDRESSES:
+                reply = await api.get(path, method)
+                assert reply.status == status, path
+                assert reply.error["message"]
+                assert status == 404 or reply.headers["allow"]
 
     asyncio.run(run())
 

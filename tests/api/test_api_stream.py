@@ -7,6 +7,7 @@ from typing import Any
 import openai
 import pytest
 
+from app.api.server import Times
 from app.chat.models import FinishReason, Usage
 from app.chat.ports import Ended, Event, Reading, Text, Waiting
 from tests.api.harness import HELLO, Api, Reply, Stream, chat, parse, read_stream, running, until
@@ -192,7 +193,7 @@ def test_every_text_arrives_as_it_is() -> None:
 def test_a_comment_is_sent_while_nothing_else_is() -> None:
     async def run() -> None:
         generator = FakeGenerator([(Waiting(1), Text("late"))], gate=asyncio.Semaphore(0))
-        async with running(generator, keep_alive=0.01) as api:
+        async with running(generator, times=Times(keep_alive=0.01)) as api:
             reader, writer = await api.open()
             writer.write(chat(STREAM))
             early = await reader.readuntil(b": keep-alive\n\n")
