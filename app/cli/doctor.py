@@ -76,9 +76,7 @@ def run(*, as_json: bool) -> int:
 def examine() -> Report:
     """Look at this machine."""
     libraries = missing_libraries() if sys.platform == "linux" else {}
-    report = Report(
-        versions(), machine(), folders(), models(), database(_database_path()), libraries
-    )
+    report = Report(versions(), machine(), folders(), models(), database_state(), libraries)
     report.problems.extend(_problems(report))
     return report
 
@@ -136,18 +134,23 @@ def _folder(name: str, place: Callable[[], Path]) -> Folder:
 
 def models() -> list[ModelFile]:
     """The starter model, and what lies in the models folder."""
-    starter = paths.starter_model()
-    found = {starter} if starter is not None else set()
+    starter, found = None, set()
     # A folder that cannot be made is told by `folders`.
     with suppress(OSError):
-        found |= {path for path in paths.models_dir().rglob("*.gguf") if path.is_file()}
+        starter = paths.starter_model()
+        found = {path for path in paths.models_dir().rglob("*.gguf") if path.is_file()}
+    if starter is not None:
+        found.add(starter)
     return [ModelFile(str(path), path.stat().st_size, path == starter) for path in sorted(found)]
 
 
-def _database_path() -> Path:
+def database_state() -> DatabaseState:
     from app.store.conversations import database_path
 
-    return database_path()
+    try:
+        return database(database_path())
+    except OSError as error:
+        return DatabaseState("", 0, 0, f"out of reach ({error.strerror})")
 
 
 def database(path: Path) -> DatabaseState:

@@ -125,11 +125,12 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         path = model_file(arguments.model)
         key = KeyFile(arguments.api_key_file) if arguments.api_key_file else None
+        log.start("serve")
         listener = bind(arguments.host, arguments.port)
-    except AppError as error:
+    except (AppError, OSError) as error:
+        # An OSError is a folder that cannot be made; it names it.
         note(str(error))
         return USAGE
-    log.start("serve")
     with listener:
         return asyncio.run(_run(partial(load_params, arguments), path, listener, key))
 
