@@ -114,6 +114,8 @@ async def serving(
     running = loop.create_task(server.serve(sockets=[listener]), name="api server")
     try:
         await server.up.wait()
+        if not server.started:
+            await running
         yield
     finally:
         stopping.set()
@@ -182,8 +184,10 @@ class _Server(uvicorn.Server):
         self._leaving = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.up.set()
+        try:
+            await super().startup(sockets)
+        finally:
+            self.up.set()
 
     async def main_loop(self) -> None:
         """Keep the Date header right, once a second, until it is time to leave."""

@@ -35,7 +35,26 @@ def test_without_flags_the_profile_decides() -> None:
 
 
 def test_flags_win_over_the_profile() -> None:
-    flags = ["--profile", "edge", "--ctx", "8192", "--seqs", "5", "--batch", "64", "--threads", "2", "--gpu-layers", "-1", "--device", "cpu", "--kv-type", "f16", "--no-mmap", "--no-kv-offload"]
+    flags = [
+        "--profile",
+        "edge",
+        "--ctx",
+        "8192",
+        "--seqs",
+        "5",
+        "--batch",
+        "64",
+        "--threads",
+        "2",
+        "--gpu-layers",
+        "-1",
+        "--device",
+        "cpu",
+        "--kv-type",
+        "f16",
+        "--no-mmap",
+        "--no-kv-offload",
+    ]
     assert params(*flags) == LoadParams("m.gguf", 8192, 5, 64, 2, -1, "cpu", "f16", False, False)
 
 
