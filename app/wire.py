@@ -146,6 +146,8 @@ class Submit:
 
     `ignore_eos` forbids the end-of-generation tokens, so that the answer has exactly `max_tokens`.
     `end_tokens` end the answer besides the vocabulary's own.
+    `marks` are positions in `tokens` (the ends of the system prompt and of each turn) from which another request
+    may want to go on; a memory that cannot be cut keeps its state there.
     """
 
     request_id: int
@@ -155,6 +157,7 @@ class Submit:
     ignore_eos: bool = False
     end_tokens: tuple[int, ...] = ()
     priority: Priority = Priority.NORMAL
+    marks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,17 @@ class Backend(Protocol):
         """Put a saved state into `sequence`, which must be empty; False (and still empty) when it is refused."""
         ...
 
+    def save_tip(self, sequence: int) -> bytes | None:
+        """What the sequence's last position needs besides its cells (recurrent state, window); None: not to be had.
+
+        With it a fork that shares cells up to this position is right, wherever the source goes on to.
+        """
+        ...
+
+    def load_tip(self, sequence: int, data: bytes) -> bool:
+        """Give a fork (a copy of the cells up to the same position) its tip; False when it is refused."""
+        ...
+
     def span(self, sequence: int) -> tuple[int, int]:
         """Lowest and highest position, (-1, -1) when empty."""
         ...

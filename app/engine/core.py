@@ -155,6 +155,9 @@ class Engine:
         sequence.slot = slot
         sequence.waited = 0
         sequence.place = 0
+        if self._pool.wants_tips:
+            self._pool.keep_tip(slot)
+            sequence.marks = _marks(sequence)
         if not sequence.admitted:
             sequence.admitted = True
             sequence.cached = min(slot.length, sequence.prompt_length)
@@ -217,6 +220,8 @@ class Engine:
         self._out.totals.read += current.chunk_tokens
         for sequence, count in parts:
             self._pool.append(_slot(sequence), sequence.next_tokens(count))
+            if sequence.evaluated in sequence.marks:
+                self._pool.keep_tip(_slot(sequence))
         self._age(current)
         shape = Shape(len(rows), current.chunk_tokens, self._pool.cells.used)
         self._cost.observe(shape, seconds)
@@ -327,6 +332,12 @@ class Engine:
             reading=len(active) - running,
             waiting=len(self._sequences) - len(active),
         )
+
+
+def _marks(sequence: Sequence) -> tuple[int, ...]:
+    """Where a fork may be wanted: at the marks of the request, and one token before the prompt's end."""
+    end = sequence.prompt_length - 1
+    return tuple(sorted({mark for mark in (*sequence.submit.marks, end) if 0 < mark <= end}))
 
 
 def _slot(sequence: Sequence) -> Slot:

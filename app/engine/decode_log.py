@@ -2,7 +2,8 @@
 
 One JSON object a line: `{"decode": {"tokens", "positions", "sequences", "outputs"}, "at": seconds}`,
 `{"remove": [sequence, start, end]}`, `{"copy": [source, target, start, end]}`, `{"save": sequence, "name"}` or
-`{"restore": sequence, "name"}` (a name stands for the saved bytes), in the order of the calls.
+`{"restore": sequence, "name"}` (a name stands for the saved bytes; likewise `save_tip` and `load_tip`), in the
+order of the calls.
 """
 
 import hashlib
@@ -63,6 +64,16 @@ class LoggedBackend:
     def restore(self, sequence: int, data: bytes) -> bool:
         done = self._inner.restore(sequence, data)
         self._write(restore=sequence, name=_name(data), done=done)
+        return done
+
+    def save_tip(self, sequence: int) -> bytes | None:
+        data = self._inner.save_tip(sequence)
+        self._write(save_tip=sequence, name=_name(data))
+        return data
+
+    def load_tip(self, sequence: int, data: bytes) -> bool:
+        done = self._inner.load_tip(sequence, data)
+        self._write(load_tip=sequence, name=_name(data), done=done)
         return done
 
     def span(self, sequence: int) -> tuple[int, int]:

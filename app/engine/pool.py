@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from app.engine.backend import Backend, MemoryKind, TokenArray
 from app.engine.cells import Cells, Handles
 from app.engine.prefix import Held, best_match
-from app.engine.states import Segment, StateTree
+from app.engine.states import Segment, StateTree, Tip
 from app.engine.token_buffer import TokenBuffer
+
+_MOST_TIPS = 6
+"""Tips kept for one slot: the first (the system prompt's end) and the latest ones."""
 
 _WORTH_RESTORING = 16
 """Tokens that a saved state must give beyond what is in the pool."""
@@ -21,7 +24,7 @@ _WORTH_RESTORING = 16
 class Slot:
     """One sequence id and what is evaluated in it: positions [0, len(tokens))."""
 
-    __slots__ = ("busy", "cells", "cuttable", "id", "idle_since", "last_used", "tokens")
+    __slots__ = ("busy", "cells", "cuttable", "id", "idle_since", "last_used", "tips", "tokens")
 
     def __init__(self, sequence_id: int, *, cuttable: bool) -> None:
         self.id = sequence_id
@@ -31,6 +34,11 @@ class Slot:
         self.cuttable = cuttable
         self.last_used = 0
         self.idle_since = 0.0
+        self.tips: list[Tip] = []
+
+    @property
+    def held(self) -> Held:
+        return Held(self.tokens.view, self.cuttable, tuple(tip.at for tip in self.tips))
 
     @property
     def length(self) -> int:
@@ -91,7 +99,7 @@ class Pool:
     def match(self, wanted: TokenArray) -> Source:
         """The longest reusable prefix of `wanted`: in a slot, running or idle, or in the saved states."""
         slots = self.slots
-        found = best_match((Held(slot.tokens.view, slot.cuttable) for slot in slots), wanted)
+        found = best_match((slot.held for slot in slots), wanted)
         live = Source(slots[found.index], found.tokens) if found else Source()
         segments = self.states.match(wanted, len(wanted) - 1)
         if not segments or segments[-1].end < live.length + _WORTH_RESTORING:
@@ -124,6 +132,25 @@ class Pool:
         """Record that `tokens` were evaluated at the end of `slot`."""
         slot.cells.extend(self.cells.allocate(len(tokens)))
         slot.tokens.extend(tokens)
+
+    @property
+    def wants_tips(self) -> bool:
+        """Whether forks from the middle need the state there to have been kept."""
+        return self.states.exact
+
+    def keep_tip(self, slot: Slot) -> None:
+        """Keep the state at the slot's present end, so that a fork can begin there."""
+        if (
+            not self.wants_tips
+            or not slot.length
+            or any(tip.at == slot.length for tip in slot.tips)
+        ):
+            return
+        data = self._backend.save_tip(slot.id)
+        if data is not None:
+            slot.tips.append(Tip(slot.length, data))
+            if len(slot.tips) > _MOST_TIPS:
+                del slot.tips[1]
 
     def truncate(self, slot: Slot, length: int) -> None:
         """Drop the tokens from position `length` on (only where the slot is cuttable, unless all of them)."""
@@ -199,6 +226,8 @@ class Pool:
             return self._fork(slot, target, source.live)
         if slot.busy:
             return None
+        if not slot.cuttable:
+            return self._open()
         self._wake(slot)
         self.truncate(slot, source.live)
         return slot
@@ -212,9 +241,16 @@ class Pool:
 
     def _fork(self, source: Slot, target: Slot, length: int) -> Slot:
         self._backend.copy(source.id, target.id, 0, length)
+        if not source.cuttable and length < source.length:
+            tip = next(tip for tip in source.tips if tip.at == length)
+            if not self._backend.load_tip(target.id, tip.data):
+                # The copy's cells without their state would answer wrong: read everything.
+                self._backend.remove(target.id, 0, None)
+                return target
         self.cells.share(source.handles[:length])
         target.cells.extend(source.handles[:length])
         target.tokens.extend(source.tokens.view[:length])
+        target.tips = [tip for tip in source.tips if tip.at <= length]
         # Part of a restored window is as little cuttable as the whole.
         target.cuttable = source.cuttable
         return target
@@ -251,13 +287,20 @@ class Pool:
         start = slot.length
         if not self.make_free(blob.end - blob.start):
             return False
-        target = slot.id if self.states.exact else self._scratch
+        # A state that is used whole goes where it belongs; of any other only a range is taken.
+        whole = start == 0 and segment.end == blob.end
+        target = slot.id if whole else self._scratch
         if not self._backend.restore(target, blob.data):
             self.states.forget(blob)
             return False
-        if not self.states.exact:
+        if not whole:
             self._backend.copy(self._scratch, slot.id, start, segment.end)
+            tipped = segment.tip is None or self._backend.load_tip(slot.id, segment.tip)
             self._backend.remove(self._scratch, 0, None)
+            if not tipped:
+                self._backend.remove(slot.id, 0, None)
+                self.states.forget(blob)
+                return False
         self.append(slot, wanted[start : segment.end])
         slot.cuttable = slot.cuttable and not self.states.exact
         self.restored += segment.end - start

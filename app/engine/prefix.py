@@ -23,21 +23,23 @@ def common_prefix(left: TokenArray, right: TokenArray) -> int:
 @dataclass(frozen=True, slots=True)
 class Held:
     """What a sequence holds.  `cuttable` says whether any prefix of it may be reused: not on a recurrent memory,
-    and not after a sliding window was restored, which has only its last window."""
+    and not after a sliding window was restored, which has only its last window.  `tips` are the positions at
+    which it may be reused all the same, because the state there was kept."""
 
     tokens: TokenArray
     cuttable: bool
+    tips: tuple[int, ...] = ()
 
 
-def reusable(cuttable: bool, held: int, common: int, wanted: int) -> int:
-    """How many of `common` equal tokens may be reused from a sequence that holds `held` tokens.
+def reusable(held: Held, common: int, wanted: int) -> int:
+    """How many of `common` equal tokens may be reused for a prompt of `wanted` tokens.
 
-    One token of the `wanted` must always be evaluated, for its logits.  A memory that cannot be cut has only its
-    state after the last token, so that anything but the whole sequence is read again.
+    One token must always be evaluated, for its logits.
     """
-    if cuttable:
-        return min(common, wanted - 1)
-    return held if common == held and held < wanted else 0
+    most = min(common, wanted - 1)
+    if held.cuttable:
+        return most
+    return max((tip for tip in (*held.tips, len(held.tokens)) if tip <= most), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def best_match(held: Iterable[Held], wanted: TokenArray) -> Match | None:
     best: Match | None = None
     for index, one in enumerate(held):
         common = common_prefix(one.tokens, wanted)
-        count = reusable(one.cuttable, len(one.tokens), common, len(wanted))
+        count = reusable(one, common, len(wanted))
         if count > (best.tokens if best else 0):
             best = Match(index, count)
     return best

@@ -66,7 +66,7 @@ def plan(running: Seq[Sequence], reading: Seq[Sequence], budget: int) -> Plan:
     """Give every running sequence its row and share `budget` prefill tokens among the reading ones."""
     chunks: list[tuple[Sequence, int]] = []
     for sequence in reading_order(reading):
-        count = min(budget, sequence.remaining)
+        count = min(budget, sequence.chunk_limit)
         if count <= 0:
             break
         chunks.append((sequence, count))

@@ -5,12 +5,13 @@ from a range that covers the node's own; splitting a node splits the index, not 
 that share a beginning share its bytes too.
 
 Where a memory can only be restored at its tip (recurrent, hybrid, sliding window) the tree is `exact`: a blob
-then holds everything from 0 to the end of its node, and a match is only good at that end.
+then holds everything from 0 to the end of its sequence, and a match is only good at the end of a node: at the
+sequence's own, or where a tip was kept.
 
 The bytes are bounded by a budget; the least recently used leaf goes first.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,11 +32,20 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Positions [start, end), to be taken from `blob`."""
+    """Positions [start, end), to be taken from `blob`; with `tip` where the blob goes on beyond `end`."""
 
     blob: Blob
     start: int
     end: int
+    tip: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The state at a position of a sequence, besides its cells."""
+
+    at: int
+    data: bytes
 
 
 @dataclass(eq=False, slots=True)
@@ -44,6 +54,7 @@ class _Node:
     start: int
     parent: "_Node | None"
     blob: Blob | None = None
+    tip: bytes | None = None
     children: dict[int, "_Node"] = field(default_factory=dict)
     last_used: int = 0
 
@@ -72,7 +83,7 @@ class StateTree:
                 if node.blob and common == len(node.tokens) and node.end <= most
             ]
             self._touch(whole[-1:])
-            return [Segment(node.blob, 0, node.end) for node in whole[-1:] if node.blob]
+            return [Segment(node.blob, 0, node.end, node.tip) for node in whole[-1:] if node.blob]
         segments = []
         for node, common in path:
             end = min(node.start + common, most)
@@ -82,33 +93,58 @@ class StateTree:
         self._touch([node for node, _ in path])
         return segments
 
-    def put(self, tokens: TokenArray, save: Callable[[int, int], bytes | None]) -> None:
+    def put(
+        self,
+        tokens: TokenArray,
+        save: Callable[[int, int], bytes | None],
+        tips: Sequence[Tip] = (),
+    ) -> None:
         """Keep the state of `tokens`; `save(start, end)` gives the bytes of what is not there yet.
 
-        `save` may say None (the state cannot be had): then nothing is kept.
+        `save` may say None (the state cannot be had): then nothing is kept.  In an exact tree `tips` are kept
+        with it.
         """
-        node, common = self._root, 0
-        for node, common in self._walk(tokens):  # noqa: B007
-            pass
-        at = node.start + common
-        if common < len(node.tokens):
-            node = self._split(node, common)
-        if at == len(tokens) and (node.blob is not None or at == 0):
+        node = self._node_at(tokens)
+        if node.end == len(tokens) and (node.blob is not None or not len(tokens)):
             self._touch([node])
             return
-        start = 0 if self.exact else at
-        data = save(start, len(tokens)) if at < len(tokens) or self.exact else None
-        if data is None or not self._make_room(len(data), keep=node):
+        start = 0 if self.exact else node.end
+        data = save(start, len(tokens))
+        size = len(data or b"") + sum(len(tip.data) for tip in tips)
+        if data is None or not self._make_room(size, keep=node):
             return
         blob = Blob(start, len(tokens), data)
         self.bytes += len(data)
-        if at == len(tokens):
-            node.blob = blob
-        else:
-            child = _Node(tokens[at:].copy(), at, node, blob)
-            node.children[int(tokens[at])] = child
+        self._attach(node, tokens, blob)
+        for tip in tips:
+            self._attach_tip(tokens, tip, blob)
+
+    def _attach(self, node: _Node, tokens: TokenArray, blob: Blob) -> _Node:
+        """Let the node of all `tokens`, at or below `node`, use this blob."""
+        if node.end < len(tokens):
+            child = _Node(tokens[node.end :].copy(), node.end, node)
+            node.children[int(tokens[node.end])] = child
             node = child
+        node.blob = blob
         self._touch([node])
+        return node
+
+    def _attach_tip(self, tokens: TokenArray, tip: Tip, blob: Blob) -> None:
+        upto = tokens[: tip.at]
+        node = self._node_at(upto)
+        if node.end == tip.at and node.blob is not None:
+            return
+        blob.users += 1
+        node = self._attach(node, upto, blob)
+        node.tip = tip.data
+        self.bytes += len(tip.data)
+
+    def _node_at(self, tokens: TokenArray) -> _Node:
+        """The node at which the common path with `tokens` ends, split out where it ends inside one."""
+        node, common = self._root, 0
+        for node, common in self._walk(tokens):  # noqa: B007
+            pass
+        return self._split(node, common) if common < len(node.tokens) else node
 
     def forget(self, blob: Blob) -> None:
         """Drop every node that uses this blob, and what hangs below: it cannot be restored."""
@@ -126,7 +162,9 @@ class StateTree:
             if node.blob:
                 blobs[id(node.blob)] = node.blob
                 users[id(node.blob)] = users.get(id(node.blob), 0) + 1
-        if self.bytes != sum(len(blob.data) for blob in blobs.values()) or self.bytes > self.budget:
+        tips = sum(len(node.tip) for node in self._nodes() if node.tip is not None)
+        held = tips + sum(len(blob.data) for blob in blobs.values())
+        if self.bytes != held or self.bytes > self.budget:
             raise RuntimeError("the bytes of the saved states are miscounted")
         if any(blob.users != users[key] for key, blob in blobs.items()):
             raise RuntimeError("the users of a saved state are miscounted")
@@ -147,7 +185,7 @@ class StateTree:
     def _split(self, node: _Node, at: int) -> _Node:
         """Cut a node in two after `at` tokens; the upper half is returned."""
         parent = node.parent or self._root
-        upper = _Node(node.tokens[:at].copy(), node.start, parent, None, {}, node.last_used)
+        upper = _Node(node.tokens[:at].copy(), node.start, parent, last_used=node.last_used)
         if node.blob and not self.exact:
             upper.blob = node.blob
             node.blob.users += 1
@@ -177,7 +215,8 @@ class StateTree:
             node.blob.users -= 1
             if node.blob.users == 0:
                 self.bytes -= len(node.blob.data)
-            node.blob = None
+            self.bytes -= len(node.tip or b"")
+            node.blob = node.tip = None
         if parent is None:
             return
         del parent.children[int(node.tokens[0])]

@@ -120,7 +120,11 @@ def replay(
     found = []
     saved: dict[str, bytes] = {}
     for number, record in enumerate(records):
-        if "save" in record:
+        if "save_tip" in record:
+            saved[record["name"]] = backend.save_tip(record["save_tip"]) or b""
+        elif "load_tip" in record:
+            assert backend.load_tip(record["load_tip"], saved[record["name"]]) == record["done"]
+        elif "save" in record:
             saved[record["name"]] = backend.save(record["save"]) or b""
         elif "restore" in record:
             assert backend.restore(record["restore"], saved[record["name"]]) == record["done"]

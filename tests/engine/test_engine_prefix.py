@@ -81,6 +81,29 @@ def test_forks_read_only_their_own_tail(
     assert rig.steps[-1].counters.read == len(SHARED) + own
 
 
+@pytest.mark.parametrize("kind", ["attention", "sliding_window", "hybrid", "recurrent"])
+def test_a_fork_at_a_mark_is_bit_equal_to_a_fresh_context(
+    kind: str, tiny_files: dict[str, Path], make_rig: MakeRig
+) -> None:
+    """On every kind of memory, from the middle of a longer chat, with the same cuts."""
+    rig = make_rig(tiny_files[kind])
+    first = Submit(
+        1, (*SHARED, *QUESTIONS[0]), GREEDY, max_tokens=9, ignore_eos=True, marks=(len(SHARED),)
+    )
+    rig.engine.submit(first)
+    rig.run()
+    forked = (*SHARED, *QUESTIONS[1])
+    rig.engine.submit(request(2, forked, limit=1))
+    rig.run()
+    usage = rig.steps[-1].finished[0].usage
+    assert usage.cached_tokens == len(SHARED)
+    own = rig.backend.logits_of(0)
+    cuts = [cut for cut in sequence_cuts(rig.records(), 0) if cut <= len(SHARED)]
+    cuts += [cut for cut in sequence_cuts(rig.records(), 1) if cut > len(SHARED)]
+    fresh = make_rig(tiny_files[kind])
+    assert np.array_equal(read_with_cuts(fresh.backend, forked, cuts), own)
+
+
 @pytest.mark.parametrize("kind", ["hybrid", "recurrent"])
 def test_partial_prefixes_are_read_again_where_sharing_is_not_safe(
     kind: str, tiny_files: dict[str, Path], make_rig: MakeRig
