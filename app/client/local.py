@@ -212,17 +212,15 @@ class LocalModel:
             await self._stops.finish()
             pair = Pair(self._load_params(path), self._means, self._died)
             await pair.load(progress)
-            error = ""
+            error = str(pair.death) if pair.death is not None else ""
         except AppError as failure:
             error = str(failure)
         finally:
-            # A load that was cancelled in the very moment of its success is cancelled all the same.
-            current = self._loading is me
-            if pair is not None and (error or not current):
-                self._retire(pair)
-            if current:
+            if self._loading is me:
                 self._loading = None
                 self._loaded(pair, error)
+            if pair is not None and pair is not self._pair:
+                self._retire(pair)
 
     def _loaded(self, pair: Pair | None, error: str) -> None:
         if error or pair is None:
@@ -243,8 +241,6 @@ class LocalModel:
             )
         )
         self._idle.touch()
-        if pair.death is not None:
-            self._died(pair, pair.death)
 
     def _died(self, pair: Pair, death: Death) -> None:
         if pair is not self._pair:

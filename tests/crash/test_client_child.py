@@ -176,7 +176,8 @@ def test_a_child_that_beats_is_left_alone_however_long_it_is_quiet() -> None:
         heard = Heard(Script(fault="deaf"), clock=clock, patience=SHORT)
         await heard.load()
         for _ in range(5):
-            clock.advance(40.0)
+            # Longer than it may be silent, but there is a beat within the grace.
+            clock.advance(61.0)
             await until(lambda: heard.child._heard_at == clock.now())
         assert heard.deaths == []
         await heard.child.stop()
@@ -209,6 +210,19 @@ def test_a_child_that_ignores_shutdown_is_ended_by_force(
         await heard.child.stop()
         assert [death.exitcode for death in heard.deaths] == [-ending]
         assert heard.deaths[0].asked
+
+    run(scenario())
+
+
+def test_a_child_that_is_killed_before_it_runs_is_killed_once_it_does() -> None:
+    async def scenario() -> None:
+        heard = Heard()
+        load = begin(heard.load())
+        await asyncio.sleep(0)
+        heard.child.kill("is not wanted")
+        with pytest.raises(EngineDied, match="is not wanted"):
+            await load
+        assert [death.exitcode for death in heard.deaths] == [-signal.SIGKILL]
 
     run(scenario())
 
