@@ -72,7 +72,7 @@ class ChildProcess:
         self._outbox: SimpleQueue[Message | None] = SimpleQueue()
         self._death = Death(name)
         self._doomed = False
-        self._alive = False
+        self._alive = threading.Event()
         ours, self._theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(
             target=_run, args=(entry, self._theirs, name), name=name, daemon=True
@@ -85,7 +85,7 @@ class ChildProcess:
     def pid(self) -> int | None:
         """The process's id while it runs."""
         with _PROCESSES:
-            return self._process.pid if self._alive else None
+            return self._process.pid if self._alive.is_set() else None
 
     def send(self, message: Message) -> None:
         """Send it when its turn comes; lost where the child is gone, which `on_death` tells."""
@@ -162,14 +162,14 @@ class ChildProcess:
         try:
             with _PROCESSES:
                 self._process.start()
-                self._alive = True
+                self._alive.set()
         except OSError as error:
             why = error.strerror or str(error)
         finally:
             self._theirs.close()
-            if not self._alive:
+            if not self._alive.is_set():
                 self._post(Death(self._name, started=False, why=why))
-        if not self._alive:
+        if not self._alive.is_set():
             return
         if self._doomed:
             self._signal(hard=True)
@@ -204,15 +204,18 @@ class ChildProcess:
 
     def _collect(self) -> int | None:
         with _PROCESSES:
-            self._alive = False
+            self._alive.clear()
             self._process.join()
             exitcode = self._process.exitcode
             self._process.close()
         return exitcode
 
     def _signal(self, *, hard: bool) -> None:
+        # Before it runs there is nothing to wait for: the writer looks at `_doomed` once it does.
+        if not self._alive.is_set():
+            return
         with _PROCESSES:
-            if not self._alive:
+            if not self._alive.is_set():
                 return
             if hard:
                 self._process.kill()

@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
+from app.client import process
 from app.client.child import Child, Limits
 from app.client.death import Death
 from app.client.process import Patience
@@ -217,9 +218,10 @@ def test_a_child_that_ignores_shutdown_is_ended_by_force(
 def test_a_child_that_is_killed_before_it_runs_is_killed_once_it_does() -> None:
     async def scenario() -> None:
         heard = Heard()
-        load = begin(heard.load())
-        await asyncio.sleep(0)
-        heard.child.kill("is not wanted")
+        with process._PROCESSES:
+            load = begin(heard.load())
+            await asyncio.sleep(0)
+            heard.child.kill("is not wanted")
         with pytest.raises(EngineDied, match="is not wanted"):
             await load
         assert [death.exitcode for death in heard.deaths] == [-signal.SIGKILL]
