@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 
 from app.chat.ports import (
@@ -99,7 +100,7 @@ class LocalModel:
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` soon after every change, in order; the returned function ends it."""
         # Wrapped, so that the same function may listen twice and each leave by itself.
-        entry = _Entry(listener)
+        entry = partial(listener)
         self._listeners.append(entry)
 
         def leave() -> None:
@@ -122,7 +123,7 @@ class LocalModel:
         self._end_pair(FinishReason.ERROR, "The model was unloaded; send the message again.")
         if self._state.path:
             self._unloaded("")
-        await self._loads.finish(but=self._loading)
+        await self._loads.finish()
         await self._stops.finish()
 
     async def close(self) -> None:
@@ -296,16 +297,6 @@ class LocalModel:
     def _tell(self, listener: Listener, state: ModelState) -> None:
         if listener in self._listeners:
             listener(state)
-
-
-class _Entry:
-    """One subscription."""
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-
-    def __call__(self, state: ModelState) -> None:
-        self._listener(state)
 
 
 @contextlib.contextmanager

@@ -133,10 +133,12 @@ class ChildProcess:
 
     def _drain(self) -> None:
         # A queue of our own, because Qt promises no order to timers of equal time, which is what qasync makes of calls.
-        while self._inbox and not self._gone.is_set():
+        while self._inbox:
             item = self._inbox.popleft()
             if isinstance(item, Death):
                 self._finish(item)
+            elif self._gone.is_set():
+                continue
             elif isinstance(item, LastWords):
                 _log.warning("last words of %s: %s\n%s", self._name, item.reason, item.detail)
                 self._death = replace(self._death, last_words=item.reason)
@@ -147,7 +149,10 @@ class ChildProcess:
         self._writer.join()
         self._pump.join(self._patience.kill)
         self._pump.close()
-        self._tell(replace(self._death, exitcode=death.exitcode, why=self._death.why or death.why))
+        if death.started:
+            death = replace(self._death, exitcode=death.exitcode)
+        if not self._gone.is_set():
+            self._tell(death)
 
     def _tell(self, death: Death) -> None:
         self._gone.set()

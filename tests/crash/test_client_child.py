@@ -27,6 +27,7 @@ from tests.scripted_children import (
     begin,
     run,
     threads,
+    turns,
     until,
 )
 
@@ -225,6 +226,45 @@ def test_a_child_that_is_killed_before_it_runs_is_killed_once_it_does() -> None:
         with pytest.raises(EngineDied, match="is not wanted"):
             await load
         assert [death.exitcode for death in heard.deaths] == [-signal.SIGKILL]
+
+    run(scenario())
+
+
+def test_a_child_that_cannot_be_started_says_why() -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    async def scenario() -> None:
+        heard = Heard()
+        with process._PROCESSES:
+            load = begin(heard.load())
+            await asyncio.sleep(0)
+            # No descriptor is left for the process's own pipes.
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            with pytest.raises(EngineDied, match=r"could not be started \(Too many open files\)"):
+                await load
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert [death.started for death in heard.deaths] == [False]
+        await heard.child.stop()
+        assert threads() == set()
+
+    run(scenario())
+
+
+def test_a_child_that_survives_a_kill_is_given_up_and_told_once() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        heard = Heard(clock=clock)
+        await heard.load()
+        heard.child.kill("did not answer for 60 s")
+        # As if it were still there: its end cannot have been told yet.
+        clock.advance(6.0)
+        assert heard.deaths == [Death("engine", why="did not answer for 60 s")]
+        await until(lambda: threads() == set())
+        await turns()
+        assert len(heard.deaths) == 1
 
     run(scenario())
 
