@@ -14,7 +14,9 @@ import sys
 
 OLDEST, NEWEST = (3, 11), (3, 13)
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
-USAGE = "usage: bootstrap.py run | test | check | soak | bench | bundle | launcher | setup [arguments]"
+USAGE = (
+    "usage: bootstrap.py run | test | check | soak | bench | bundle | launcher | setup [arguments]"
+)
 
 COMMANDS = {
     "run": ["-m", "app"],
@@ -80,9 +82,9 @@ def check(python: str) -> int:
 
 def become(command: list[str]) -> int:
     """Run the command in place of this process where the system can, so that signals reach it."""
-    if sys.platform == "win32":
-        return subprocess.run(command, check=False).returncode
-    os.execv(command[0], command)
+    if sys.platform != "win32":
+        os.execv(command[0], command)
+    return subprocess.run(command, check=False).returncode
 
 
 def ensure_python() -> None:

@@ -74,12 +74,25 @@ class Checkout:
 
     def _install_app(self, wheel: Path) -> None:
         self._say(f"installing {PACKAGE}")
-        install = ["install", "--no-deps", "--no-index", "--force-reinstall", wheel]
+        install: list[str | Path] = [
+            "install",
+            "--no-deps",
+            "--no-index",
+            "--force-reinstall",
+            wheel,
+        ]
         self.environment.pip(install, f"installing {PACKAGE}")
         for lock in ("app", "install", "starter"):
             self.environment.install_lock(locks.path(lock))
         self._say("installing Tutti")
-        own = ["install", "--no-deps", "--no-index", "--no-build-isolation", "-e", self.root]
+        own: list[str | Path] = [
+            "install",
+            "--no-deps",
+            "--no-index",
+            "--no-build-isolation",
+            "-e",
+            self.root,
+        ]
         self.environment.pip(own, "installing Tutti itself")
 
     def _missing(self, groups: tuple[str, ...]) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class Environment:
             run_logged(
                 [sys.executable, "-m", "venv", "--clear", self.folder],
                 log=self._log,
-                on_line=lambda line: None,
+                on_line=lambda _line: None,
             )
         except CommandFailed as error:
             if "ensurepip is not available" in error.tail:
@@ -75,7 +75,10 @@ class Environment:
         command = [self.python, "-m", "pip", *arguments]
         try:
             run_logged(
-                command, log=self._log, on_line=on_line or self._pip_line, env={**self.environ(), **(extra or {})}
+                command,
+                log=self._log,
+                on_line=on_line or self._pip_line,
+                env={**self.environ(), **(extra or {})},
             )
         except CommandFailed as error:
             raise error.explained(doing) from error

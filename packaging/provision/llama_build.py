@@ -14,8 +14,8 @@ from pathlib import Path
 
 from provision import locks
 from provision.console import NinjaProgress
-from provision.errors import SetupError
 from provision.environment import Environment
+from provision.errors import SetupError
 
 PACKAGE = "llama-cpp-python"
 CORE_ONLY = Path(__file__).parent / "core_only.cmake"

@@ -128,4 +128,6 @@ def libraries_message(missing: Sequence[str], manager: str | None) -> str:
     if not packages:
         return f"Qt needs system libraries that are not installed: {names}."
     command = install_command(manager, list(packages))
-    return f"Qt needs system libraries that are not installed: {names}. Install them with: {command}"
+    return (
+        f"Qt needs system libraries that are not installed: {names}. Install them with: {command}"
+    )

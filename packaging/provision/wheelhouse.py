@@ -18,7 +18,15 @@ from pathlib import Path
 
 from provision import filelock, llama_build, system
 
-_ENVIRONMENT = ("CMAKE_ARGS", "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MACOSX_DEPLOYMENT_TARGET")
+_ENVIRONMENT = (
+    "CMAKE_ARGS",
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "LDFLAGS",
+    "MACOSX_DEPLOYMENT_TARGET",
+)
 _SPACE_MB = 1_500
 
 
