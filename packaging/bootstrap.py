@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import NoReturn
 
 OLDEST, NEWEST = (3, 11), (3, 13)
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
@@ -80,11 +81,11 @@ def check(python: str) -> int:
     return status
 
 
-def become(command: list[str]) -> int:
+def become(command: list[str]) -> NoReturn:
     """Run the command in place of this process where the system can, so that signals reach it."""
-    if sys.platform != "win32":
-        os.execv(command[0], command)
-    return subprocess.run(command, check=False).returncode
+    if sys.platform == "win32":
+        sys.exit(subprocess.run(command, check=False).returncode)
+    os.execv(command[0], command)
 
 
 def ensure_python() -> None:

@@ -18,7 +18,7 @@ from provision.errors import SetupError
 from provision.llama_build import PACKAGE
 
 GROUPS = ("app", "dev")
-_SPACE_MB = 1_200
+SPACE_MB = 1_200
 
 
 class Checkout:
@@ -34,10 +34,10 @@ class Checkout:
 
     def ready(self, groups: tuple[str, ...]) -> None:
         """Install these lock groups, unless the stamp says that they are there."""
-        if not self._missing(groups):
+        if not self.missing(groups):
             return
         with filelock.held(self.root / "build" / "setup.lock", self._wait):
-            missing = self._missing(groups)
+            missing = self.missing(groups)
             if missing:
                 self._line.start("setting up Tutti; the first time this takes some minutes")
                 self._set_up(missing)
@@ -58,7 +58,7 @@ class Checkout:
         return next(iter(found), None)
 
     def _set_up(self, groups: tuple[str, ...]) -> None:
-        system.require_space(self.environment.folder, _SPACE_MB, "the virtual environment")
+        system.require_space(self.environment.folder, SPACE_MB, "the virtual environment")
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.log.write_text("", encoding="utf-8")
         self._keep_cmake_args()
@@ -70,7 +70,7 @@ class Checkout:
             self._install_app(wheel)
         if "dev" in groups:
             self.environment.install_lock(locks.path("dev"))
-        self._write_stamp(groups)
+        self.write_stamp(groups)
 
     def _install_app(self, wheel: Path) -> None:
         self._say(f"installing {PACKAGE}")
@@ -95,7 +95,8 @@ class Checkout:
         ]
         self.environment.pip(own, "installing Tutti itself")
 
-    def _missing(self, groups: tuple[str, ...]) -> tuple[str, ...]:
+    def missing(self, groups: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of the groups that are not installed as the locks and the project file say now."""
         stamp = self._read_stamp()
         if not self.environment.python.exists():
             stamp = {}
@@ -128,7 +129,8 @@ class Checkout:
             return {}
         return stamp if isinstance(stamp, dict) else {}
 
-    def _write_stamp(self, groups: tuple[str, ...]) -> None:
+    def write_stamp(self, groups: tuple[str, ...]) -> None:
+        """Note that these groups are installed."""
         stamp = {name: value for name, value in self._read_stamp().items() if name in GROUPS}
         stamp |= {name: self._digest(name) for name in groups}
         stamp["cmake_args"] = os.environ.get("CMAKE_ARGS", "")

@@ -61,10 +61,14 @@ class Build:
             "fetching the source of llama.cpp",
         )  # fmt: skip
         archive = self._work / f"llama_cpp_python-{pin().version}.tar.gz"
+        self.check(archive)
+        return archive
+
+    def check(self, archive: Path) -> None:
+        """Refuse, and remove, an archive whose content is not what the lock names."""
         if locks.sha256(archive) not in pin().hashes:
             archive.unlink()
             raise SetupError(f"{archive.name} is not the file that the lock names; it was removed.")
-        return archive
 
     def _unpack(self, archive: Path) -> None:
         """Unpack beside and rename, so that half an archive is never taken for the whole."""

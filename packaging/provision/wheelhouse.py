@@ -63,10 +63,10 @@ def require_wheel(log: Path, say: Callable[[str], None]) -> Path:
     work = cache_dir() / "build" / target.name
     lock_file = cache_dir() / "build" / f"{target.name}.lock"
     with filelock.held(lock_file, lambda: say("waiting for another build of llama.cpp")):
-        return find_wheel() or _publish(llama_build.Build(work, log, say).wheel(), target, work)
+        return find_wheel() or publish(llama_build.Build(work, log, say).wheel(), target, work)
 
 
-def _publish(wheel: Path, target: Path, work: Path) -> Path:
+def publish(wheel: Path, target: Path, work: Path) -> Path:
     """Put the finished wheel in place by one rename, and clear the work away."""
     parcel = target.with_name(f".{target.name}.{os.getpid()}")
     shutil.rmtree(parcel, ignore_errors=True)
