@@ -111,7 +111,7 @@ def test_the_desktop_starts_what_the_entry_names(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     launcher.write(tmp_path / "tutti.desktop", program, folder / "tutti.svg")
     # gio does not wait for what it starts: open without blocking, then wait for the word with a limit.
-    with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as reader:
+    with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as reader:
         subprocess.run(["gio", "launch", tmp_path / "tutti.desktop"], check=True, timeout=60)
         assert select.select([reader], [], [], 60) == ([reader], [], [])
-        assert reader.read() == "started\n"
+        assert reader.readline() == "started\n"
