@@ -12,6 +12,8 @@ from pathlib import Path, PurePosixPath
 EXCLUDED_MODULES = (
     "IPython", "PIL", "_pytest", "gguf", "hypothesis", "importlinter", "matplotlib", "mypy", "openai", "pandas",
     "pip", "pydantic", "pytest", "pytestqt", "rich", "ruff", "scipy", "setuptools", "tkinter",
+    # The binding's high-level half, which app.llama passes over, and what only that imports.
+    "diskcache", "llama_cpp.llama", "llama_cpp.server",
     "PySide6.QtDesigner", "PySide6.QtHelp", "PySide6.QtQml", "PySide6.QtQuick", "PySide6.QtSql", "PySide6.QtTest",
     "PySide6.QtUiTools",
 )  # fmt: skip

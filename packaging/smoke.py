@@ -138,8 +138,12 @@ def screen(home: str) -> Iterator[dict[str, str]]:
         if not display:
             raise SmokeError("Xvfb did not start")
         env = {**bare_environment(home), "DISPLAY": f":{display}"}
-        manager = subprocess.Popen(["openbox"], env=env, stderr=subprocess.DEVNULL)
+        manager = subprocess.Popen(
+            ["openbox"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         try:
+            if not wait_for(lambda: has_window_manager(env), _WINDOW_SECONDS):
+                raise SmokeError("openbox did not start")
             yield env
         finally:
             manager.terminate()
@@ -147,6 +151,14 @@ def screen(home: str) -> Iterator[dict[str, str]]:
     finally:
         server.terminate()
         server.wait()
+
+
+def has_window_manager(env: dict[str, str]) -> bool:
+    """Whether somebody manages the windows of this screen yet."""
+    done = subprocess.run(
+        ["xdotool", "get_num_desktops"], env=env, capture_output=True, check=False
+    )
+    return done.returncode == 0
 
 
 def visible_window(app: "subprocess.Popen[bytes]", env: dict[str, str]) -> str:
