@@ -1,5 +1,6 @@
 """The one program behind all commands: what it accepts, and what make makes of it."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -57,19 +58,24 @@ def test_a_name_that_does_not_start_is_passed_over(tmp_path: Path) -> None:
     assert bootstrap.runs(sys.executable)
 
 
+def make(*words: str) -> str:
+    """What make prints, told apart from a make that may be running these tests."""
+    own = ("MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS")
+    environment = {name: value for name, value in os.environ.items() if name not in own}
+    return subprocess.run(
+        ["make", *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_make_knows_every_verb_and_passes_arguments_on() -> None:
     for verb in VERBS:
-        done = subprocess.run(
-            ["make", "-n", verb, "ARGS=--some thing", "PYTHON=py"], cwd=ROOT, capture_output=True, text=True, check=True
-        )  # fmt: skip
-        words = done.stdout.split()
+        words = make("-n", verb, "ARGS=--some thing", "PYTHON=py").split()
         assert words[:3] == ["py", "packaging/bootstrap.py", verb]
         assert words[3:] == ([] if verb in {"check", "setup"} else ["--some", "thing"])
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_make_alone_lists_the_commands() -> None:
-    done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True)
-    listed = set(re.findall(r"^  make (\w+)", done.stdout, re.MULTILINE))
+    listed = set(re.findall(r"^  make (\w+)", make(), re.MULTILINE))
     assert listed == {*VERBS, "help", "lock", "clean"}
