@@ -143,6 +143,7 @@ class Submit:
     """Continue `tokens`.  At most `max_tokens` new ones (None: until the pool or the model's context ends).
 
     `ignore_eos` forbids the end-of-generation tokens, so that the answer has exactly `max_tokens`.
+    `end_tokens` end the answer as the model's own end-of-generation tokens do (`VocabularyLoaded.end_tokens`).
     """
 
     request_id: int
@@ -151,6 +152,7 @@ class Submit:
     max_tokens: int | None = None
     ignore_eos: bool = False
     priority: Priority = Priority.NORMAL
+    end_tokens: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +309,7 @@ class VocabularyLoaded:
 
     Token i is `pieces[ends[i-1]:ends[i]]` (`ends` packed as little-endian uint32); control tokens have an empty
     piece, for they are never shown.  `format_name` says which prompt format is used and `notes` why, if it is
-    not the model's own.
+    not the model's own.  `stop` are strings that end every answer, for formats whose turns no token ends.
     """
 
     pieces: bytes
@@ -315,6 +317,7 @@ class VocabularyLoaded:
     end_tokens: tuple[int, ...]
     format_name: str
     notes: tuple[str, ...] = ()
+    stop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
