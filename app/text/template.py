@@ -8,13 +8,14 @@ writing is stopped.  The names and filters are those that templates written for 
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from datetime import datetime
 from typing import Any, NoReturn
 
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
+from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from app.errors import TextError
@@ -24,6 +25,7 @@ MAX_SOURCE = 1_000_000
 
 _SECONDS = 2.0
 _MAX_OUTPUT = 32_000_000
+_MAX_PRODUCT = 1_000_000
 _MAX_UNKNOWN_TAGS = 8
 _UNKNOWN_TAG = re.compile(r"unknown tag '(\w+)'")
 
@@ -95,6 +97,37 @@ class ChatTemplate:
         return [{"type": "text", "text": content}] if self._typed else content
 
 
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Also bounds what one multiplication can make: it can be neither interrupted nor taken back.
+
+    Jinja works out constants while it compiles, but not with operators that are intercepted.
+    """
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        if operator == "**":
+            size = _bits(left) * right if isinstance(right, int) else 0
+        else:
+            size = max(_length(left) * _number(right), _length(right) * _number(left))
+            size = max(size, _bits(left) + _bits(right))
+        if size > _MAX_PRODUCT:
+            raise TemplateError("a product is too large")
+        return super().call_binop(context, operator, left, right)
+
+
+def _bits(value: object) -> int:
+    return value.bit_length() if isinstance(value, int) else 0
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, Sized) else 0
+
+
 class _PassedOver(Extension):
     """Tags that mean nothing here, such as the ones that mark what a model was trained on."""
 
@@ -122,7 +155,7 @@ def _compile(source: str) -> Any:
 
 
 def _environment() -> Environment:
-    environment = ImmutableSandboxedEnvironment(
+    environment = _Sandbox(
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, _PassedOver]
     )
     environment.filters["tojson"] = _tojson

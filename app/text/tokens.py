@@ -62,6 +62,10 @@ class Encoder:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
+        vocabulary = tokenizer.vocabulary
+        self._silent = frozenset(
+            token for token in range(len(vocabulary)) if not vocabulary.piece(token)
+        )
 
     def encode(self, plain: Plain, lines: Sequence[ChatLine]) -> Prompt:
         """The ids of `plain`; what the engine wrote for a line keeps the ids that it was written with."""
@@ -88,15 +92,27 @@ class Encoder:
     def _add_text(
         self, row: "_Row", text: str, stretch: tuple[int, int], cuts: Sequence[int], fresh: bool
     ) -> None:
-        """Tokenise a stretch that begins a text (`fresh`) or goes on after one, in pieces between the cuts."""
+        """Tokenise a stretch that begins a text (`fresh`) or goes on after one, apart at the cuts."""
         start, end = stretch
         inner = cuts[bisect_right(cuts, start) : bisect_left(cuts, end)]
         whole = fresh and not (start in cuts and start < end)
         for low, high in pairwise([start, *inner, end]):
             if low < high:
                 piece = text[low:high]
-                inside = low > start or not whole
-                row.add(self._tokenizer.tokenize(piece, inside=inside), piece)
+                row.add(self._mere_text(piece, inside=low > start or not whole), piece)
+
+    def _mere_text(self, text: str, *, inside: bool) -> list[int]:
+        """Tokenise; apart at control tokens' texts where the vocabulary would join them to control tokens."""
+        ids = self._tokenizer.tokenize(text, inside=inside)
+        if self._silent.isdisjoint(ids):
+            return ids
+        cuts = sorted({start + 1 for start, _ in self._tokenizer.control.occurrences(text)})
+        if not cuts:
+            return ids
+        ids = self._tokenizer.tokenize(text[: cuts[0]], inside=inside)
+        for low, high in pairwise([*cuts, len(text)]):
+            ids += self._tokenizer.tokenize(text[low:high], inside=True)
+        return ids
 
     def _fixed(self, plain: Plain, lines: Sequence[ChatLine]) -> Iterator[_Fixed]:
         """In order and without overlap."""
@@ -191,12 +207,9 @@ class _Row:
 
 
 def _cuts(plain: Plain) -> list[int]:
-    """Where texts are tokenised apart: at the breaks in forged contents, and at both ends of these."""
-    cuts = set(plain.breaks)
-    for place in plain.places:
-        if plain.is_broken(place.start, place.end):
-            cuts |= {place.start, place.end}
-    return sorted(cuts)
+    """Both ends of each content that holds a control token's text: tokenised apart, it comes back byte for byte."""
+    forged = (place for place in plain.places if plain.is_broken(place.start, place.end))
+    return sorted({border for place in forged for border in (place.start, place.end)})
 
 
 def _byte_offsets(text: str, places: Iterable[Place]) -> dict[int, int]:
