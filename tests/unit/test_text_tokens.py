@@ -141,7 +141,7 @@ def test_spans_of_white_space_follow_the_template(tmp_path: Path) -> None:
 
 
 def test_a_token_across_the_border_counts_to_the_content(chatml: Loaded) -> None:
-    assert chatml.contents(chatml.render(ChatLine("user", "\nhello"))) == [b"\n\nhello"]
+    assert chatml.contents(chatml.render(ChatLine("user", "\n"))) == [b"\n\n"]
 
 
 @pytest.mark.parametrize("writes", [True, False])
@@ -219,6 +219,9 @@ def test_an_enormous_conversation_is_refused_with_the_numbers(chatml: Loaded) ->
     reply = chatml.session.render(wire.Render(7, (ChatLine("user", "x" * 8_000_001),)))
     assert isinstance(reply, wire.TextFailed)
     assert "8,000,001" in reply.reason
+    counted = chatml.session.count(wire.Tokenize(8, "x" * 8_000_001))
+    assert isinstance(counted, wire.TextFailed)
+    assert (counted.request_id, "8,000,001" in counted.reason) == (8, True)
 
 
 def test_counting_takes_control_texts_as_text(chatml: Loaded) -> None:
