@@ -8,9 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import build
 import bundle_rules
-import pytest
 import smoke
 
 
