@@ -1,0 +1,103 @@
+"""The one door to qasync: how coroutines run on Qt's loop, and how their failures are seen.
+
+Never spin Qt inside a coroutine (no `exec()`, no `processEvents`): the loop would be entered twice.  A task that
+fails goes to the loop's exception handler, which `report_to` sets; nothing is lost because nobody awaited it.
+"""
+
+import asyncio
+import functools
+import inspect
+import logging
+import signal
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ParamSpec, TypeVar
+
+from PySide6.QtWidgets import QApplication
+from qasync import QEventLoop
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_log = logging.getLogger(__name__)
+
+_tasks: set[asyncio.Task[Any]] = set()
+"""asyncio itself holds tasks weakly only."""
+
+
+def new_loop() -> asyncio.AbstractEventLoop:
+    """A loop that turns inside the application's own."""
+    loop: asyncio.AbstractEventLoop = QEventLoop(QApplication.instance())
+    loop.set_default_executor(ThreadPoolExecutor(4, thread_name_prefix="io"))
+    return loop
+
+
+def run(main: Coroutine[Any, Any, _T]) -> _T:
+    """Run `main` to its end on Qt's loop; other tasks that are left are then cancelled."""
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(main)
+
+
+def spawn(coroutine: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
+    """Start a coroutine that nobody awaits; it is kept alive, and its failure is reported."""
+    task = asyncio.get_running_loop().create_task(coroutine)
+    _tasks.add(task)
+    task.add_done_callback(_settle)
+    return task
+
+
+def async_slot(function: Callable[_P, Coroutine[Any, Any, None]]) -> Callable[_P, None]:
+    """Make a slot of a coroutine function.
+
+    Arguments of the signal beyond those that the function takes are dropped, as Qt does for plain slots.
+    """
+    limit = _positional(function)
+
+    @functools.wraps(function)
+    def slot(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        taken: Any = args[:limit]
+        spawn(function(*taken, **kwargs))
+
+    return slot
+
+
+def report_to(handler: Callable[[BaseException], None]) -> None:
+    """Send every failure that reaches the running loop to `handler`, on the loop's thread."""
+
+    def handle(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, BaseException):
+            handler(error)
+        else:
+            _log.error("event loop: %s", context.get("message"))
+
+    asyncio.get_running_loop().set_exception_handler(handle)
+
+
+def on_signals(handler: Callable[[], None]) -> None:
+    """Call `handler` on the loop at SIGINT and SIGTERM, each time."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, handler)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(handler))
+
+
+def _settle(task: asyncio.Task[Any]) -> None:
+    _tasks.discard(task)
+    if task.cancelled():
+        return
+    error = task.exception()
+    if error is not None:
+        task.get_loop().call_exception_handler(
+            {"message": f"task {task.get_name()} failed", "exception": error, "task": task}
+        )
+
+
+def _positional(function: Callable[..., Any]) -> int | None:
+    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return None
+    by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    return sum(kind not in by_name for kind in kinds)
