@@ -10,7 +10,7 @@ from typing import Final
 from PySide6.QtCore import QByteArray, QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap, QPolygonF
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QAbstractButton, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QToolButton, QWidget
 
 from app import paths
 from app.chat.events import TurnState
@@ -152,6 +152,26 @@ class IconButton(QToolButton):
     def relabel(self, label: str, hint: str = "") -> None:
         self.setAccessibleName(label)
         self.setToolTip(hint or label)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._tint()
+
+    def _tint(self) -> None:
+        tint(self, self._name, theme.tokens().quiet)
+
+
+class ListButton(QPushButton):
+    """A flat button of an icon and a word, as wide as its column."""
+
+    def __init__(self, name: str, text: str, object_name: str, parent: QWidget) -> None:
+        super().__init__(text, parent)
+        self._name = name
+        self.setObjectName(object_name)
+        self.setProperty("role", "list")
+        self.setAccessibleName(text)
+        self._tint()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -61,3 +61,7 @@ def ordinal(place: int) -> str:
     teens = 10 <= place % 100 <= 20
     ending = "th" if teens else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
     return f"{place}{ending}"
+
+
+IDLE = TurnState()
+UNREAD = TurnState(TabState.DONE_UNREAD)

@@ -80,6 +80,11 @@ def tokens() -> Tokens:
     return DARK if ground.lightness() < 128 else LIGHT
 
 
+def hover_colour() -> str:
+    """The ground under the mouse, and of the chosen row of a list."""
+    return _hover(tokens())
+
+
 def body_font(px: float = BODY_PX, *, bold: bool = False) -> QFont:
     """The system's font at `px` pixels."""
     font = QFont(QApplication.font())
@@ -153,7 +158,7 @@ def _style_sheet(t: Tokens) -> str:
     """The few rules that the palette cannot say; widgets pick them by `objectName` or the property `role`."""
     return _RULES.format(
         **{name: getattr(t, name) for name in Tokens.__slots__},
-        hover=_mix(t.raised, t.text, 0.07),
+        hover=_hover(t),
         pressed=_mix(t.raised, t.text, 0.13),
         accent_hover=_mix(t.accent, t.text, 0.12),
         soft_bad=_mix(t.ground, t.bad, 0.09),
@@ -161,6 +166,10 @@ def _style_sheet(t: Tokens) -> str:
         control=CONTROL,
         radius=RADIUS,
     )
+
+
+def _hover(t: Tokens) -> str:
+    return _mix(t.raised, t.text, 0.07)
 
 
 def _mix(first: str, second: str, share: float) -> str:
