@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QDialog
 from qasync import QEventLoop
 
 _P = ParamSpec("_P")
@@ -82,6 +82,23 @@ def on_signals(handler: Callable[[], None]) -> None:
             loop.add_signal_handler(number, handler)
         except NotImplementedError:  # Windows
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(handler))
+
+
+async def finished(dialog: QDialog) -> bool:
+    """Open a dialog and wait for its end; True when it was accepted.  The dialog is then deleted."""
+    result: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    def settle(code: int) -> None:
+        if not result.done():
+            result.set_result(code == QDialog.DialogCode.Accepted)
+
+    dialog.finished.connect(settle)
+    dialog.open()
+    try:
+        return await result
+    finally:
+        dialog.finished.disconnect(settle)
+        dialog.deleteLater()
 
 
 def _settle(task: asyncio.Task[Any]) -> None:
