@@ -74,7 +74,7 @@ def report_to(handler: Callable[[BaseException], None]) -> None:
     asyncio.get_running_loop().set_exception_handler(handle)
 
 
-def on_signals(handler: Callable[[], None]) -> None:
+def on_signals(handler: Callable[[], object]) -> None:
     """Call `handler` on the loop at SIGINT and SIGTERM, each time."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -6,6 +6,7 @@ the messages that are then loaded contain it.  From that moment on every event i
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, Signal
@@ -33,6 +34,8 @@ from app.ui.throttle import Throttle
 from app.ui.transcript import Transcript
 
 _DRAFT_MS = 400
+
+MessageEvent = MessageAdded | TextAppended | MessageFinished | MessagesRemoved
 
 
 class StateLine(QWidget):
@@ -104,6 +107,7 @@ class ChatTab(QWidget):
         self._loading = False
         self._loaded = False
         self._sending = False
+        self._missed: list[MessageEvent] = []
         self._ids: list[int] = []
         self._used = 0
         self.transcript = Transcript(self)
@@ -173,20 +177,35 @@ class ChatTab(QWidget):
 
     async def load(self) -> None:
         """Show the messages that there are."""
+        self._missed = []
         try:
             messages = await self._chat.messages(self.id)
+            # No await from here on: an event that comes later is new to these messages.
             self._show_messages(messages)
         finally:
             self._loading = False
 
     def _show_messages(self, messages: Sequence[Message]) -> None:
-        # No await between the messages' arrival and this: an event that comes later is new to them.
         self._loaded = True
         self._ids = [message.id for message in messages]
         self.transcript.set_messages(messages)
         for message in messages:
             self._note_usage(message)
+        self._catch_up()
         self._show_stack()
+
+    def _catch_up(self) -> None:
+        """Show what happened while the messages were on their way, unless they contain it."""
+        complete = frozenset(self._ids)
+        missed, self._missed = self._missed, []
+        for event in missed:
+            match event:
+                case MessageAdded(message=message) if message.id in complete:
+                    pass
+                case TextAppended(message_id=message_id) if message_id in complete:
+                    pass
+                case _:
+                    self._handle_message(event)
 
     def handle(self, event: ChatEvent) -> None:
         """Show what happened in this chat."""
@@ -194,14 +213,22 @@ class ChatTab(QWidget):
             case TurnChanged(turn=turn):
                 self.show_turn(turn)
             case ConversationChanged(conversation=conversation):
-                self.conversation = conversation
+                self._show_conversation(conversation)
             case MessageAdded() | TextAppended() | MessageFinished() | MessagesRemoved():
                 if self._loaded:
                     self._handle_message(event)
+                elif self._loading:
+                    self._missed.append(event)
 
-    def _handle_message(
-        self, event: MessageAdded | TextAppended | MessageFinished | MessagesRemoved
-    ) -> None:
+    def _show_conversation(self, conversation: Conversation) -> None:
+        refused = self._chat.turn(self.id).state is TabState.FAILED
+        draft = conversation.draft
+        given_back = refused and draft and draft != self.conversation.draft
+        self.conversation = conversation
+        if given_back and not self.composer.text():
+            self.composer.set_text(draft)
+
+    def _handle_message(self, event: MessageEvent) -> None:
         match event:
             case MessageAdded(message=message):
                 self._ids.append(message.id)
@@ -303,4 +330,5 @@ class ChatTab(QWidget):
         self._draft.drop()
         draft = self.composer.text()
         if draft != self.conversation.draft:
+            self.conversation = replace(self.conversation, draft=draft)
             await self._chat.set_draft(self.id, draft)

@@ -6,7 +6,15 @@ from typing import Final
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QGridLayout,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.ui import theme
 from app.ui.plain import Label
@@ -32,7 +40,9 @@ COMMANDS: Final = (
     Command("stopAll", "Stop all answers", ("Ctrl+Shift+.", "Ctrl+>"), in_menu=True),
     Command("regenerate", "Write the last answer anew", ("Ctrl+R",), in_menu=True),
     Command("renameChat", "Rename the chat", ("F2",), in_menu=True),
-    Command("chatSettings", "Instructions and sampling of this chat…", ("Ctrl+Shift+I",), in_menu=True),
+    Command(
+        "chatSettings", "Instructions and sampling of this chat…", ("Ctrl+Shift+I",), in_menu=True
+    ),
     Command("search", "Search chats", ("Ctrl+K",)),
     Command("focusComposer", "Go to the message box", ("Ctrl+L",)),
     Command("toggleSidebar", "Show or hide the list of chats", ("Ctrl+B",), in_menu=True),

@@ -262,7 +262,9 @@ class Composer(QFrame):
         if text and not self._busy:
             self.submitted.emit(text)
         elif text:
-            self.refused.emit("Stop the answer, or wait for its end, before you send the next message.")
+            self.refused.emit(
+                "Stop the answer, or wait for its end, before you send the next message."
+            )
 
     def _clicked(self) -> None:
         if self.button.stops:
@@ -319,5 +321,3 @@ def read_text_file(path: Path) -> str:
     if b"\0" in data[:8192]:
         raise ValueError(f"{path.name} is not a text file.")
     return data.decode("utf-8-sig", errors="replace")
-
-

@@ -86,7 +86,10 @@ def _words(state: ModelState, has_starter: bool) -> tuple[str, str]:
         case ModelPhase.UNLOADED:
             return "What would you like to ask?", f"{name} loads with your first message."
         case ModelPhase.READY:
-            return "What would you like to ask?", f"{name} is ready. All open chats answer together."
+            return (
+                "What would you like to ask?",
+                f"{name} is ready. All open chats answer together.",
+            )
 
 
 def _first_words(has_starter: bool) -> str:

@@ -91,10 +91,10 @@ class Form(QWidget, Generic[_T]):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """The wheel scrolls the form; it changes a value only where that has the focus."""
-        if event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget):
-            if not watched.hasFocus():
-                event.ignore()
-                return True
+        wheel = event.type() == QEvent.Type.Wheel
+        if wheel and isinstance(watched, QWidget) and not watched.hasFocus():
+            event.ignore()
+            return True
         return super().eventFilter(watched, event)
 
     def _add(self, layout: QFormLayout, item: Item, prefix: str) -> None:

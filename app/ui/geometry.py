@@ -39,7 +39,8 @@ def decode(data: bytes | None) -> Place | None:
         return None
     if not all(type(number) is int and abs(number) < 100_000 for number in numbers):
         return None
-    return Place(*numbers, maximized=maximized is True)
+    x, y, width, height = numbers
+    return Place(x, y, width, height, maximized=maximized is True)
 
 
 def fitted(place: Place | None, screens: Sequence[QRect]) -> QRect:

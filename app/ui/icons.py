@@ -84,9 +84,7 @@ def mark_colour(state: TabState) -> str:
     }.get(state, t.quiet)
 
 
-def paint_mark(
-    painter: QPainter, box: QRectF, state: TabState, eaten: int, colour: str
-) -> None:
+def paint_mark(painter: QPainter, box: QRectF, state: TabState, eaten: int, colour: str) -> None:
     """Draw the mark of `state` in the middle of `box` (16 px); `eaten` percent of a pie are filled."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -28,7 +28,9 @@ class ModelButton(QToolButton):
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._menu = QMenu(self)
         self._menu.setObjectName("modelMenu")
-        self._starter = self._action(f"Use {STARTER_NAME}", "useStarterAction", self.starter_requested)
+        self._starter = self._action(
+            f"Use {STARTER_NAME}", "useStarterAction", self.starter_requested
+        )
         self._starter.setVisible(starter)
         self._action("Open a model file…", "openModelAction", self.file_requested)
         self._menu.addSeparator()

@@ -142,6 +142,9 @@ class ModelControl(QObject):
                 )
             )
 
+        elif state.error:
+            self._replace(Notice(state.error))
+
     def _settings_changed(self, old: Settings, new: Settings) -> None:
         differs = any(getattr(old, name) != getattr(new, name) for name in LOAD_FIELDS)
         if differs and self._host.state.phase in (ModelPhase.READY, ModelPhase.LOADING):

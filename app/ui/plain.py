@@ -71,8 +71,6 @@ class ElidedLabel(Label):
         option.initFrom(self)
         painter.drawPrimitive(QStyle.PrimitiveElement.PE_Widget, option)
         room = self.contentsRect()
-        text = self.fontMetrics().elidedText(
-            self.text(), Qt.TextElideMode.ElideRight, room.width()
-        )
-        painter.setPen(option.palette.color(self.foregroundRole()))  # type: ignore[attr-defined]
+        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
+        painter.setPen(option.palette.color(self.foregroundRole()))
         painter.drawText(room, int(self.alignment()), text)

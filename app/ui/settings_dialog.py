@@ -57,7 +57,7 @@ SAMPLING_ITEMS = (
 
 
 class SettingsDialog(QDialog):
-    """Shows `settings`; once accepted, `value()` is what they shall be."""
+    """Shows `settings`; once accepted, `value` is what they shall be."""
 
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,17 +71,15 @@ class SettingsDialog(QDialog):
         self._lay_out()
         self.resize(560, 640)
 
-    def value(self) -> Settings:
-        """The settings with everything that is in the dialog."""
+    def value(self, base: Settings) -> Settings:
+        """`base` with everything that is in the dialog."""
         parts = (
             (self._window.value(), WINDOW_ITEMS),
             (self._load.value(), LOAD_ITEMS),
             (self._answer.value(), ANSWER_ITEMS),
         )
         changes = {item.name: getattr(part, item.name) for part, items in parts for item in items}
-        return dataclasses.replace(
-            self._window.value(), **changes, sampling=self._sampling.value()
-        )
+        return dataclasses.replace(base, **changes, sampling=self._sampling.value())
 
     def _lay_out(self) -> None:
         page = QWidget(self)

@@ -6,7 +6,7 @@ nothing by themselves.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from typing import Final
 
 from PySide6.QtCore import (
@@ -57,7 +57,7 @@ class Row:
 
     heading: str = ""
     conversation: Conversation | None = None
-    turn: TurnState = TurnState()
+    turn: TurnState = states.IDLE
 
     @property
     def key(self) -> int | str:
@@ -66,7 +66,7 @@ class Row:
 
 def group(updated: float, today: date) -> str:
     """The heading under which a chat of this time stands."""
-    day = datetime.fromtimestamp(updated, tz=timezone.utc).astimezone().date()
+    day = datetime.fromtimestamp(updated, tz=UTC).astimezone().date()
     days = (today - day).days
     return "Today" if days <= 0 else "Yesterday" if days == 1 else "Earlier"
 
@@ -192,7 +192,7 @@ class ConversationModel(QAbstractListModel):
     def refresh(self) -> None:
         """Bring the rows up to date; only a change of order or membership resets the view."""
         shown = [item for key, item in self._conversations.items() if key not in self._hidden]
-        today = datetime.now(tz=timezone.utc).astimezone().date()
+        today = datetime.now(tz=UTC).astimezone().date()
         rows = arrange(shown, self._turns, self._sought, today)
         if [row.key for row in rows] != [row.key for row in self._rows]:
             self.beginResetModel()
@@ -216,13 +216,13 @@ def _spoken(row: Row) -> str:
 class RowPainter(QStyledItemDelegate):
     """Draws a row: title, mark, word; and edits its title in place."""
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, _option: QStyleOptionViewItem, index: _Index) -> QSize:
         heading = _row(index).conversation is None
         return QSize(0, theme.CONTROL + (2 if not heading or index.row() == 0 else theme.GAP_2))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         row = _row(index)
-        box = QRectF(option.rect).adjusted(0, 1, 0, -1)  # type: ignore[attr-defined]
+        box = QRectF(option.rect).adjusted(0, 1, 0, -1)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if row.conversation is None:
@@ -237,12 +237,12 @@ class RowPainter(QStyledItemDelegate):
         painter.setPen(QColor(theme.tokens().quiet))
         box.setLeft(box.left() + theme.GAP_2)
         box.setBottom(box.bottom() - theme.GAP_1)
-        painter.drawText(box, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom), heading)
+        painter.drawText(
+            box, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom), heading
+        )
 
-    def _paint_ground(
-        self, painter: QPainter, box: QRectF, option: QStyleOptionViewItem
-    ) -> None:
-        state = option.state  # type: ignore[attr-defined]
+    def _paint_ground(self, painter: QPainter, box: QRectF, option: QStyleOptionViewItem) -> None:
+        state = option.state
         flag = QStyle.StateFlag
         painter.setPen(Qt.PenStyle.NoPen)
         if state & (flag.State_Selected | flag.State_MouseOver):
@@ -265,7 +265,9 @@ class RowPainter(QStyledItemDelegate):
         title = painter.fontMetrics().elidedText(
             shown_title(conversation), Qt.TextElideMode.ElideRight, int(inner.width())
         )
-        painter.drawText(inner, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), title)
+        painter.drawText(
+            inner, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), title
+        )
 
     def _paint_state(self, painter: QPainter, inner: QRectF, turn: TurnState) -> float:
         """Draw mark and word at the right; returns the room that they took."""
@@ -273,7 +275,9 @@ class RowPainter(QStyledItemDelegate):
         if not word:
             return 0.0
         painter.setPen(QColor(theme.tokens().quiet))
-        painter.drawText(inner, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight), word)
+        painter.drawText(
+            inner, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight), word
+        )
         taken = painter.fontMetrics().horizontalAdvance(word) + theme.GAP_1 + icons.SMALL
         mark = QRectF(inner.right() - taken, inner.center().y() - 8, icons.SMALL, icons.SMALL)
         colour = icons.mark_colour(turn.state)
@@ -281,7 +285,7 @@ class RowPainter(QStyledItemDelegate):
         return taken + theme.GAP_2
 
     def createEditor(
-        self, parent: QWidget, option: QStyleOptionViewItem, index: _Index
+        self, parent: QWidget, _option: QStyleOptionViewItem, _index: _Index
     ) -> QWidget:
         field = TextField("renameField", "Title of the chat", parent)
         field.setMaxLength(TITLE_LIMIT)
@@ -289,9 +293,13 @@ class RowPainter(QStyledItemDelegate):
 
     def eventFilter(self, editor: QObject, event: QEvent) -> bool:
         """Keep Enter from ending the edit while it belongs to an input method."""
-        if isinstance(event, QKeyEvent) and isinstance(editor, TextField):
-            if event.type() == QEvent.Type.KeyPress and editor.holds_back(event):
-                return True
+        if (
+            event.type() == QEvent.Type.KeyPress
+            and isinstance(event, QKeyEvent)
+            and isinstance(editor, TextField)
+            and editor.holds_back(event)
+        ):
+            return True
         return super().eventFilter(editor, event)
 
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from enum import Enum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -21,13 +21,17 @@ _POLL_MS: Final = 50
 _MESSAGE_LIMIT: Final = 10_000
 
 
-class Claim(Enum):
-    """How the attempt to be the one window ended."""
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why this process is not the one window, and how it ends."""
 
-    OURS = "ours"
-    FORWARDED = "forwarded"
-    SILENT = "silent"
-    DENIED = "denied"
+    exit_code: int
+    words: str = ""
+
+
+_FORWARDED = Refusal(0)
+_SILENT = Refusal(0, "Tutti is open already, but does not answer.")
+_DENIED = Refusal(1, "The data folder cannot be written, so Tutti cannot start.")
 
 
 class SingleInstance(QObject):
@@ -44,20 +48,23 @@ class SingleInstance(QObject):
         self._server: QLocalServer | None = None
         self._on_start: Callable[[str], None] | None = None
 
-    def claim(self, model_path: str = "") -> Claim:
-        """Be the one window, or hand `model_path` ("" for none) to the one that is open.  Blocks up to 2.5 s."""
+    def claim(self, model_path: str = "") -> Refusal | None:
+        """Be the one window (None), or hand `model_path` ("" for none) to the one that is open.
+
+        Blocks for about 2.5 s at most.
+        """
         if self._lock.tryLock(0):
-            return Claim.OURS
-        if self._lock.error() is QLockFile.LockError.PermissionError:
-            return Claim.DENIED
+            return None
+        if self._lock.error() == QLockFile.LockError.PermissionError:
+            return _DENIED
         deadline = time.monotonic() + _WAIT_S
         while time.monotonic() < deadline:
             if self._forward(model_path):
-                return Claim.FORWARDED
+                return _FORWARDED
             # The other one may just be starting, or just have ended.
             if self._lock.tryLock(_POLL_MS):
-                return Claim.OURS
-        return Claim.SILENT
+                return None
+        return _SILENT
 
     def listen(self, on_start: Callable[[str], None]) -> None:
         """Call `on_start` with the model that a later start names, or ""."""
@@ -101,7 +108,7 @@ class SingleInstance(QObject):
         if socket.bytesAvailable() > _MESSAGE_LIMIT:
             socket.abort()
         elif socket.canReadLine():
-            path = _model_in(socket.readLine().data())
+            path = _model_in(bytes(socket.readLine().data()))
             socket.write(b"shown\n")
             socket.flush()
             if self._on_start is not None:

@@ -8,7 +8,9 @@ def word(turn: TurnState) -> str:
     """As short as a tab needs it; "" when there is nothing to say."""
     match turn.state:
         case TabState.WAITING:
-            return ordinal(turn.place) if turn.place else "loading"
+            if turn.place:
+                return ordinal(turn.place)
+            return "loading" if turn.why else "waiting"
         case TabState.READING:
             return f"{percent(turn)} %"
         case TabState.WRITING:
@@ -29,7 +31,7 @@ def sentence(turn: TurnState) -> str:
         case TabState.WAITING:
             if turn.place:
                 return f"Waiting, {ordinal(turn.place)} in line"
-            return turn.why or "Waiting for the model"
+            return f"Waiting: {turn.why}" if turn.why else "Waiting"
         case TabState.READING:
             cached = f", {turn.cached:,} from cache" if turn.cached else ""
             return f"Reading {percent(turn)} % of {turn.total:,} tokens{cached}"

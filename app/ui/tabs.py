@@ -38,7 +38,7 @@ class TabBar(QTabBar):
         each = self._room // max(1, self.count())
         return max(NARROWEST, min(WIDEST, each))
 
-    def tabSizeHint(self, index: int) -> QSize:
+    def tabSizeHint(self, _: int) -> QSize:
         return QSize(self.tab_width(), _HEIGHT)
 
     def minimumTabSizeHint(self, index: int) -> QSize:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QTimer, Qt
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QApplication,
@@ -112,10 +112,20 @@ class Window(QMainWindow):
         self.raise_()
         self.activateWindow()
 
+    def another_start(self, model_path: str) -> None:
+        """Somebody started the app once more, perhaps with a model."""
+        self.come_forward()
+        if model_path:
+            self.model.load(model_path)
+
+    def tell(self, words: str) -> None:
+        """Show a failure of the world."""
+        self.banner.post(Notice(words))
+
     def report(self, error: BaseException) -> None:
         """Show a failure: the world's in its own words, ours as what it is, with the log to look at."""
         if isinstance(error, AppError):
-            self.banner.post(Notice(str(error)))
+            self.tell(str(error))
             return
         _log.error("unexpected %s", type(error).__name__, exc_info=error)
         self.banner.post(
@@ -286,7 +296,7 @@ class Window(QMainWindow):
     async def settings(self) -> None:
         dialog = SettingsDialog(self._preferences.current, self)
         if await aio.finished(dialog):
-            self._preferences.replace(dialog.value())
+            self._preferences.replace(dialog.value(self._preferences.current))
 
     @aio.async_slot
     async def shortcuts(self) -> None:
@@ -299,7 +309,7 @@ class Window(QMainWindow):
 
     def _tab_key(self) -> None:
         sender = self.sender()
-        number = int(sender.objectName()[3]) if sender is not None else 1
+        number = int(sender.objectName()[3])
         last = self.tabs.count() - 1
         if number == 9 or number - 1 <= last:
             self.tabs.setCurrentIndex(last if number == 9 else number - 1)

@@ -5,6 +5,7 @@ later that nobody looks at.  A deletion is carried out when its notice goes, or 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
@@ -157,7 +158,12 @@ class Workspace(QObject):
         if blank:
             await self._chat.delete(page.id)
         else:
+            # The list's copy is what a new page of this chat begins with.
+            self._model.put(replace(page.conversation, draft=page.composer.text()))
             await page.save_draft()
+            stored = await self._chat.conversation(page.id)
+            if stored is not None:
+                self._model.put(stored)
         page.deleteLater()
 
     def _insert(self, index: int, conversation_id: int) -> None:
@@ -302,5 +308,3 @@ def _chat_of(event: ChatEvent) -> int:
             return conversation.id
         case _:
             return event.conversation_id
-
-
