@@ -51,6 +51,7 @@ class Banner(QFrame):
         self._close = icons.IconButton("close", "Dismiss", "noticeDismiss", self)
         self._action.clicked.connect(self._act)
         self._close.clicked.connect(self._dismiss)
+        self.setMaximumWidth(theme.COLUMN)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(theme.GAP_3, theme.GAP_1, theme.GAP_1, theme.GAP_1)
         layout.setSpacing(theme.GAP_2)
@@ -93,8 +94,8 @@ class Banner(QFrame):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange and self._notices:
-            self._show()
+        if event.type() == QEvent.Type.PaletteChange:
+            self._tint()
 
     def _act(self) -> None:
         notice = self.current
@@ -131,19 +132,24 @@ class Banner(QFrame):
         self.setVisible(notice is not None)
         if notice is None:
             return
-        t = theme.tokens()
-        bad = notice.kind == "bad"
-        colour = t.bad if bad else t.accent
-        picture = icons.icon("warning" if bad else "info", colour)
-        self._picture.setPixmap(picture.pixmap(icons.SMALL, icons.SMALL))
         self._text.setText(_bounded(notice.text))
         self._action.setText(without_mnemonics(notice.action))
         self._action.setAccessibleName(notice.action)
         self._action.setVisible(bool(notice.action))
-        self.setAccessibleName(f"{'Error' if bad else 'Notice'}: {_bounded(notice.text)}")
-        self.setProperty("kind", notice.kind)
-        self.style().unpolish(self)
-        self.style().polish(self)
+        kind = "Error" if notice.kind == "bad" else "Notice"
+        self.setAccessibleName(f"{kind}: {_bounded(notice.text)}")
+        self._tint()
+        if self.property("kind") != notice.kind:
+            self.setProperty("kind", notice.kind)
+            self.style().unpolish(self)
+            self.style().polish(self)
+
+    def _tint(self) -> None:
+        if self.current is None:
+            return
+        t, bad = theme.tokens(), self.current.kind == "bad"
+        picture = icons.icon("warning" if bad else "info", t.bad if bad else t.accent)
+        self._picture.setPixmap(picture.pixmap(icons.SMALL, icons.SMALL))
 
 
 def _bounded(text: str) -> str:

@@ -145,7 +145,7 @@ class ChatTab(QWidget):
         inner.addWidget(self.state_line)
         inner.addWidget(self.composer)
         foot = QHBoxLayout()
-        foot.setContentsMargins(theme.GAP_4, 0, theme.GAP_4, theme.GAP_4)
+        foot.setContentsMargins(theme.GAP_4, 0, theme.GAP_4, theme.GAP_2)
         foot.addStretch(1)
         foot.addWidget(column, 1000)
         foot.addStretch(1)

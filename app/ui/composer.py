@@ -122,7 +122,9 @@ class Attachment(QFrame):
         self.text = text
         self.setObjectName("attachment")
         lines = text.count("\n") + 1
-        label = f"{one_line(name, 40)}, {len(text):,} characters, {lines:,} lines"
+        label = f"{one_line(name, 40)}, {len(text):,} characters"
+        if lines > 1:
+            label += f", {lines:,} lines"
         title = ElidedLabel(label, "small", self)
         title.setMinimumWidth(min(title.fontMetrics().horizontalAdvance(label) + 2, 420))
         self.setToolTip(tooltip(text[:400]))

@@ -8,9 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from PySide6.QtCore import QEvent, QObject, QRegularExpression, Qt
-from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QRegularExpressionValidator
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QRegularExpression, QSize, Qt
+from PySide6.QtGui import (
+    QColor,
+    QInputMethodEvent,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QRegularExpressionValidator,
+)
 from PySide6.QtWidgets import (
+    QAbstractSpinBox,
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
@@ -18,11 +26,12 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QSpinBox,
+    QVBoxLayout,
     QWidget,
 )
 
 from app import settings
-from app.ui import theme
+from app.ui import icons, theme
 from app.ui.plain import Label
 
 _T = TypeVar("_T")
@@ -61,6 +70,25 @@ class Item:
     hint: str = ""
     special: str = ""
     choices: tuple[str, ...] = ()
+
+
+class Choice(QComboBox):
+    """One of a few values, drawn like the other fields."""
+
+    def paintEvent(self, _: QPaintEvent) -> None:
+        t = theme.tokens()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(t.accent if self.hasFocus() else t.line))
+        painter.setBrush(QColor(t.ground if self.isEnabled() else t.raised))
+        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        painter.drawRoundedRect(box, theme.RADIUS, theme.RADIUS)
+        painter.setPen(QColor(t.text if self.isEnabled() else t.quiet))
+        inner = box.adjusted(theme.GAP_2 + 1, 0, -theme.GAP_5, 0)
+        painter.drawText(inner, int(Qt.AlignmentFlag.AlignVCenter), self.currentText())
+        arrow = icons.icon("chevron", t.quiet)
+        place = QPoint(self.width() - icons.SMALL - theme.GAP_2, (self.height() - icons.SMALL) // 2)
+        arrow.paint(painter, QRect(place, QSize(icons.SMALL, icons.SMALL)))
 
 
 class Form(QWidget, Generic[_T]):
@@ -109,11 +137,18 @@ class Form(QWidget, Generic[_T]):
         label = Label(item.label, "body", self)
         label.setBuddy(editor)
         label.setMinimumWidth(170)
-        layout.addRow(label, editor)
-        if item.hint:
-            hint = Label(item.hint, "quiet", self)
-            hint.setWordWrap(True)
-            layout.addRow("", hint)
+        layout.addRow(label, self._explained(editor, item.hint))
+
+    def _explained(self, editor: QWidget, words: str) -> QWidget | QVBoxLayout:
+        if not words:
+            return editor
+        hint = Label(words, "quiet", self)
+        hint.setWordWrap(True)
+        cell = QVBoxLayout()
+        cell.setSpacing(2)
+        cell.addWidget(editor)
+        cell.addWidget(hint)
+        return cell
 
     def _editor(self, item: Item, value: object) -> QWidget:
         kind = self._hints[item.name]
@@ -135,8 +170,8 @@ class Form(QWidget, Generic[_T]):
         return area
 
     def _choice(self, item: Item, values: Sequence[str], chosen: object) -> QComboBox:
-        box = QComboBox(self)
-        box.setMinimumHeight(theme.CONTROL)
+        box = Choice(self)
+        box.setFixedHeight(theme.CONTROL + 2)
         for value, words in zip(values, item.choices or tuple(values), strict=True):
             box.addItem(words, value)
         box.setCurrentIndex(box.findData(chosen))
@@ -148,7 +183,7 @@ class Form(QWidget, Generic[_T]):
         box.setGroupSeparatorShown(True)
         box.setRange(int(low), int(high))
         box.setSpecialValueText(item.special)
-        box.setMinimumHeight(theme.CONTROL)
+        box.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
         box.setValue(value)
         return box
 
@@ -158,7 +193,7 @@ class Form(QWidget, Generic[_T]):
         box.setRange(low, high)
         box.setDecimals(2)
         box.setSingleStep(0.05)
-        box.setMinimumHeight(theme.CONTROL)
+        box.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
         box.setValue(value)
         return box
 

@@ -9,12 +9,13 @@ from PySide6.QtWidgets import QHBoxLayout, QTabBar, QTabWidget, QToolButton, QWi
 from app.chat.events import TurnState
 from app.ui import icons, states, theme
 from app.ui.plain import isolated, one_line, tooltip, without_mnemonics
+from app.ui.tab_label import TabLabel
 
 WIDEST: Final = 216
-NARROWEST: Final = 112
+NARROWEST: Final = 128
 _HEIGHT = 36
-_PADDING = 64
-"""What mark, close button and the gaps between them take of a tab's width."""
+_BESIDE = 36
+"""What the close button and the gaps take of a tab's width."""
 
 
 class TabBar(QTabBar):
@@ -65,13 +66,13 @@ class ChatTabs(QTabWidget):
         self._turns: dict[QWidget, TurnState] = {}
         self._bar = TabBar(self)
         self.setTabBar(self._bar)
-        self.setDocumentMode(True)
         self.setMovable(True)
         self.setTabsClosable(True)
         self._left, self._right = _corner(self), _corner(self)
         self.setCornerWidget(self._left, Qt.Corner.TopLeftCorner)
         self.setCornerWidget(self._right, Qt.Corner.TopRightCorner)
         self._bar.tabMoved.connect(self._moved)
+        self.currentChanged.connect(self._front_changed)
 
     def add_corner(self, widget: QWidget, *, left: bool = False) -> None:
         """Put a control beside the tabs."""
@@ -83,6 +84,7 @@ class ChatTabs(QTabWidget):
         """Show `page` as a tab at `index`."""
         self._titles[page], self._turns[page] = title, states.IDLE
         place = self.insertTab(index, page, "")
+        self._bar.setTabButton(place, QTabBar.ButtonPosition.LeftSide, TabLabel(self._bar))
         self._bar.setTabButton(place, QTabBar.ButtonPosition.RightSide, self._close_button())
         self._refit()
 
@@ -124,24 +126,18 @@ class ChatTabs(QTabWidget):
 
     def _show(self, page: QWidget) -> None:
         index, turn = self.indexOf(page), self._turns[page]
-        title, word = one_line(self._titles[page]), states.word(turn)
-        self.setTabText(index, without_mnemonics(self._label(title, word)))
-        self.setTabIcon(index, icons.mark_icon(turn))
-        state = states.sentence(turn)
-        spoken = f"{title}, {state}" if state else title
+        title, state = one_line(self._titles[page]), states.sentence(turn)
+        spoken = f"{isolated(title)}, {state}" if state else title
+        self.setTabText(index, without_mnemonics(title))
         self.setTabToolTip(index, tooltip(spoken))
         self._bar.setAccessibleTabName(index, spoken)
+        label = self._bar.tabButton(index, QTabBar.ButtonPosition.LeftSide)
+        if isinstance(label, TabLabel):
+            label.setFixedSize(self._bar.tab_width() - _BESIDE, _HEIGHT)
+            label.show_tab(title, turn, front=index == self.currentIndex())
         button = self._bar.tabButton(index, QTabBar.ButtonPosition.RightSide)
         if button is not None:
             button.setAccessibleName(f"Close {title}")
-
-    def _label(self, title: str, word: str) -> str:
-        """The title, cut so that the word stays in view."""
-        metrics = self._bar.fontMetrics()
-        ending = f"   {word}" if word else ""
-        room = self._bar.tab_width() - _PADDING - metrics.horizontalAdvance(ending)
-        cut = metrics.elidedText(title, Qt.TextElideMode.ElideRight, max(room, 24))
-        return f"{isolated(cut)}{ending}"
 
     def _close_button(self) -> QToolButton:
         button = icons.IconButton("close", "Close", "closeTabButton", self._bar)
@@ -158,6 +154,9 @@ class ChatTabs(QTabWidget):
             if self._bar.tabButton(index, QTabBar.ButtonPosition.RightSide) is button:
                 self.tabCloseRequested.emit(index)
                 return
+
+    def _front_changed(self, _: int) -> None:
+        self.redraw()
 
     def _moved(self, *_: int) -> None:
         self.order_changed.emit()

@@ -181,26 +181,29 @@ def _mix(first: str, second: str, share: float) -> str:
 
 _RULES = """
 #mainWindow, #sidebar, #statusLine {{ background: {raised}; }}
-#page, #emptyState, #transcriptArea {{ background: {ground}; }}
+#page, #emptyState, #noticeRow {{ background: {ground}; }}
 #sidebar {{ border-right: 1px solid {line}; }}
 #statusLine {{ border-top: 1px solid {line}; }}
 QLabel[role="quiet"] {{ color: {quiet}; }}
 QLabel[role="strong"] {{ font-weight: 600; }}
 QLabel[role="title"] {{ font-size: 20px; font-weight: 600; }}
+QLabel[role="heading"] {{ font-size: 16px; font-weight: 600; }}
 QLabel[role="bad"] {{ color: {bad}; }}
 QToolTip {{ background: {raised}; color: {text}; border: 1px solid {line}; padding: 4px 8px; }}
 
 QTabWidget::pane {{ border: 0; }}
 QTabWidget::tab-bar {{ left: 0; }}
 QTabBar {{ background: {raised}; }}
+QTabBar::scroller {{ width: 44px; }}
+QTabBar QToolButton {{ background: {raised}; border: 0; padding: 0; }}
 QTabBar::tab {{
-    background: {raised}; color: {quiet}; border: 1px solid transparent;
+    background: {raised}; color: transparent; border: 1px solid {raised};
     border-top-left-radius: {radius}px; border-top-right-radius: {radius}px;
-    height: 30px; margin: 6px 2px 0 0; padding: 0 6px 0 10px;
+    margin: 0 2px 0 0; padding: 0 4px 0 0;
 }}
-QTabBar::tab:hover:!selected {{ background: {hover}; }}
-QTabBar::tab:selected {{ background: {ground}; color: {text}; border-color: {line}; border-bottom-color: {ground}; }}
-QTabBar::tab:focus {{ color: {text}; border-color: {accent}; }}
+QTabBar::tab:hover:!selected {{ background: {hover}; border-color: {hover}; }}
+QTabBar::tab:selected {{ background: {ground}; border-color: {line}; border-bottom-color: {ground}; }}
+QTabBar::tab:selected:focus {{ border-color: {accent}; }}
 
 QPushButton {{
     background: {raised}; color: {text}; border: 1px solid {line}; border-radius: {radius}px;
@@ -247,6 +250,13 @@ QLineEdit {{
 }}
 QLineEdit:focus {{ border-color: {accent}; }}
 QLineEdit#renameField {{ min-height: 0; border-radius: 4px; padding: 0 4px; }}
+QAbstractSpinBox {{
+    background: {ground}; color: {text}; border: 1px solid {line}; border-radius: {radius}px;
+    min-height: {control}px; padding: 0 8px; selection-background-color: {selection}; selection-color: {text};
+}}
+QAbstractSpinBox QLineEdit {{ background: transparent; border: 0; min-height: 0; padding: 0; }}
+QAbstractSpinBox:focus {{ border-color: {accent}; }}
+QAbstractSpinBox:disabled, QLineEdit:disabled, QDialog QPlainTextEdit:disabled {{ background: {raised}; color: {quiet}; }}
 #composerFrame {{ background: {ground}; border: 1px solid {line}; border-radius: 12px; }}
 #composerFrame[focused="true"] {{ border-color: {accent}; }}
 #composer {{ background: transparent; border: 0; color: {text}; }}

@@ -85,7 +85,11 @@ class Desk:
         self.key(key, modifier)
 
     def type(self, text: str) -> None:
-        QTest.keyClicks(self.front.composer.edit, text)
+        edit = self.front.composer.edit
+        if text.isascii():
+            QTest.keyClicks(edit, text)
+        else:  # QTest has no keys for other letters
+            edit.insertPlainText(text)
 
     def click(self, widget: QWidget) -> None:
         QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
