@@ -18,7 +18,6 @@ from PySide6.QtGui import (
     QRegularExpressionValidator,
 )
 from PySide6.QtWidgets import (
-    QAbstractSpinBox,
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
@@ -137,6 +136,7 @@ class Form(QWidget, Generic[_T]):
         label = Label(item.label, "body", self)
         label.setBuddy(editor)
         label.setMinimumWidth(170)
+        label.setFixedHeight(theme.CONTROL + 2)
         layout.addRow(label, self._explained(editor, item.hint))
 
     def _explained(self, editor: QWidget, words: str) -> QWidget | QVBoxLayout:
@@ -183,7 +183,6 @@ class Form(QWidget, Generic[_T]):
         box.setGroupSeparatorShown(True)
         box.setRange(int(low), int(high))
         box.setSpecialValueText(item.special)
-        box.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
         box.setValue(value)
         return box
 
@@ -193,7 +192,6 @@ class Form(QWidget, Generic[_T]):
         box.setRange(low, high)
         box.setDecimals(2)
         box.setSingleStep(0.05)
-        box.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
         box.setValue(value)
         return box
 

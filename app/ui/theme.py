@@ -252,9 +252,10 @@ QLineEdit:focus {{ border-color: {accent}; }}
 QLineEdit#renameField {{ min-height: 0; border-radius: 4px; padding: 0 4px; }}
 QAbstractSpinBox {{
     background: {ground}; color: {text}; border: 1px solid {line}; border-radius: {radius}px;
-    min-height: {control}px; padding: 0 8px; selection-background-color: {selection}; selection-color: {text};
+    min-height: 28px; selection-background-color: {selection}; selection-color: {text};
 }}
-QAbstractSpinBox QLineEdit {{ background: transparent; border: 0; min-height: 0; padding: 0; }}
+QAbstractSpinBox QLineEdit {{ background: transparent; border: 0; min-height: 0; padding: 0 7px; }}
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ subcontrol-origin: border; width: 0; height: 0; border: 0; }}
 QAbstractSpinBox:focus {{ border-color: {accent}; }}
 QAbstractSpinBox:disabled, QLineEdit:disabled, QDialog QPlainTextEdit:disabled {{ background: {raised}; color: {quiet}; }}
 #composerFrame {{ background: {ground}; border: 1px solid {line}; border-radius: 12px; }}
