@@ -1,7 +1,6 @@
 """What the model is shown of a conversation.  Pure."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from app.chat.models import ChatMessage, FinishReason, Message, Role, Status
 
@@ -36,10 +35,10 @@ def lines(system_prompt: str, history: Sequence[Message]) -> tuple[ChatMessage, 
 
 
 def _kept(history: Sequence[Message]) -> list[Message]:
-    followers: list[Message | None] = [after for _, after in pairwise(history)]
+    followers = [*history[1:], None]
     return [
         message
-        for message, after in zip(history, [*followers, None], strict=False)
+        for message, after in zip(history, followers, strict=True)
         if _is_shown(message, after)
     ]
 

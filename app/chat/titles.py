@@ -9,8 +9,12 @@ LIMIT = 60
 LIMIT_BY_HAND = 80
 """Most characters of a title that the user gives."""
 
-_MARKS = re.compile(r"^(?:[#>*+\-~=|]+\s+|\d{1,3}[.)]\s+|[#>*_~=|`]+)+")
-_QUOTED = re.compile(r"(?<!\w)([*_`~]+)(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_LOOKED_AT = 2000
+"""Characters of a text that are looked at: a title must not take long, whatever was pasted."""
+
+_MARKS = re.compile(r"^(?:[#>*+\-~=|]+\s+|\d{1,3}[.)]\s+|[#>|]+)+")
+_QUOTED = re.compile(r"(?<!\w)([*_`~]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_LINE = 200
 _JOINERS = "\u200c\u200d"
 # They look alike and mean nothing to a widget that guesses whether its text is markup.
 _HARMLESS = str.maketrans({"<": "‹", ">": "›"})
@@ -18,22 +22,22 @@ _HARMLESS = str.maketrans({"<": "‹", ">": "›"})
 
 def from_message(text: str) -> str:
     """A title from the first line with words in it; "" where there is none."""
-    for line in text.splitlines():
+    for line in text[:_LOOKED_AT].splitlines():
         title = tidy(_unmarked(line), LIMIT)
         if any(character.isalnum() for character in title) and not line.lstrip().startswith("```"):
             return title
-    return tidy(text, LIMIT)
+    return tidy(text[:_LOOKED_AT], LIMIT)
 
 
 def tidy(text: str, limit: int = LIMIT_BY_HAND) -> str:
     """One line without control characters and direction marks, at most `limit` characters."""
-    line = " ".join("".join(_plain(character) for character in text).split())
+    line = " ".join("".join(_plain(character) for character in text[:_LOOKED_AT]).split())
     return _cut(line.translate(_HARMLESS), limit)
 
 
 def _unmarked(line: str) -> str:
     """Without the Markdown marks at its start and around its words."""
-    return _QUOTED.sub(r"\2", _MARKS.sub("", line.strip()))
+    return _QUOTED.sub(r"\2", _MARKS.sub("", line.strip()[:_LINE]))
 
 
 def _plain(character: str) -> str:

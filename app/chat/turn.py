@@ -56,7 +56,6 @@ class Turn:
         self._told_at = self._kept_at = ports.clock()
         self._timer: asyncio.TimerHandle | None = None
         self._keeping = False
-        self._kept_text = 0
 
     @property
     def state(self) -> TurnState:
@@ -140,8 +139,8 @@ class Turn:
         """Checkpoint by the clock; the timer is for the last text before a pause."""
         if now - self._kept_at >= CHECKPOINT_SECONDS:
             self._keep()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(CHECKPOINT_SECONDS, self._keep)
+        else:
+            self._keep_later()
 
     def _keep(self) -> None:
         if self._timer is not None:
@@ -153,6 +152,10 @@ class Turn:
             name = f"checkpoint of chat {self.conversation_id}"
             self._ports.tasks.spawn(self._checkpoint(self._row.id, self._answer.text), name)
 
+    def _keep_later(self) -> None:
+        if self._timer is None and not self.is_over:
+            self._timer = asyncio.get_running_loop().call_later(CHECKPOINT_SECONDS, self._keep)
+
     async def _checkpoint(self, message_id: int, text: str) -> None:
         try:
             await self._ports.store.checkpoint(message_id, text)
@@ -161,6 +164,8 @@ class Turn:
             _log.warning("chat %d: no checkpoint: %s", self.conversation_id, error)
         finally:
             self._keeping = False
+        if len(self._answer.text) > len(text):  # a slow disk: the timer passed meanwhile
+            self._keep_later()
 
     async def _finish(self, row: Message) -> Message:
         ended = self._ended or Ended(FinishReason.ERROR, self._answer.usage, NO_END)

@@ -197,7 +197,7 @@ class ChatService(Library):
                 return
             if not conversation.title and (title := titles.from_message(question.text)):
                 await self._store.rename(chat, title)
-            if conversation.draft and question.text.startswith(conversation.draft.strip()):
+            if conversation.draft.strip() == question.text.strip():
                 await self._store.set_draft(chat, "")
             await self._tell(chat)
         except StoreError as error:

@@ -269,7 +269,7 @@ def test_a_locked_file_is_not_damaged(path: Path) -> None:
         other.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
         other.execute("BEGIN EXCLUSIVE")
         other.execute("UPDATE conversations SET title = 'locked'")
-        with pytest.raises(StoreError, match="Another program|cannot be opened"):
+        with pytest.raises(StoreError, match=r"Another program|cannot be opened"):
             start(path)
         other.execute("ROLLBACK")
     assert kept_files(path) == []
