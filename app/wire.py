@@ -311,7 +311,7 @@ class VocabularyLoaded:
 
     Token i is `pieces[ends[i-1]:ends[i]]` (`ends` packed as little-endian uint32); control tokens have an empty
     piece, for they are never shown.  `format_name` says which prompt format is used and `notes` why, if it is
-    not the model's own.
+    not the model's own.  `stop` are strings that end every answer, for formats whose turns no token ends.
     """
 
     pieces: bytes
@@ -319,6 +319,7 @@ class VocabularyLoaded:
     end_tokens: tuple[int, ...]
     format_name: str
     notes: tuple[str, ...] = ()
+    stop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
