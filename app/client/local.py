@@ -151,6 +151,8 @@ class LocalModel:
             except AppError as error:
                 yield pair.refusal(error)
                 return
+            if pair is self._pair:
+                self._show(replace(self._state, notes=pair.notes))
             with _listening(pair, stream, answer):
                 while not answer.ended:
                     for event in answer.feed(await stream.events()):

@@ -40,6 +40,7 @@ class Pair:
         self._params = params
         self._on_death = on_death
         self._written = Written()
+        self._notes: dict[str, None] = {}
         self._loaded: tuple[Loaded, VocabularyLoaded, Vocabulary] | None = None
         self.engine = EngineClient(means.engine, clock=means.clock, on_death=self._died)
         self.text = TextClient(means.text, params, clock=means.clock, deadline=means.deadline)
@@ -52,20 +53,22 @@ class Pair:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What had to be done otherwise than asked, or than the model wants."""
-        return self._facts[0].notes + self._facts[1].notes
+        """What had to be done otherwise than asked, or than the model wants, so far."""
+        return tuple(self._notes)
 
     async def load(self, on_progress: OnProgress) -> None:
         """Raises AppError with the reason where one of the two fails; `stop` is to be called then too."""
         loaded, greeting = await asyncio.gather(
             self.engine.load(self._params, on_progress), self.text.load(_ignore)
         )
+        self._notes.update(dict.fromkeys(loaded.notes + greeting.notes))
         self._loaded = (loaded, greeting, Vocabulary(greeting.pieces, greeting.ends))
 
     async def begin(self, request: Request) -> tuple[EngineStream, Answer]:
         """Render and submit; raises AppError, before the engine has heard of it, where that cannot be."""
         loaded, greeting, vocabulary = self._facts
         rendered = await self.text.render([self._line(message) for message in request.messages])
+        self._notes.update(dict.fromkeys(rendered.notes))
         if len(rendered.tokens) >= loaded.context_tokens:
             raise ContextFull(len(rendered.tokens), loaded.context_tokens)
         stream = self.engine.submit(
@@ -79,7 +82,9 @@ class Pair:
                 priority=request.priority,
             )
         )
-        return stream, Answer(vocabulary, request.stop)
+        # The format's own stop strings are what an end token is elsewhere.
+        stop = request.stop if request.ignore_eos else request.stop + greeting.stop
+        return stream, Answer(vocabulary, stop)
 
     def refusal(self, error: AppError) -> Ended:
         """The end of a request that `begin` refused with `error`."""
