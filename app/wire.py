@@ -143,6 +143,7 @@ class Submit:
     """Continue `tokens`.  At most `max_tokens` new ones (None: until the pool or the model's context ends).
 
     `ignore_eos` forbids the end-of-generation tokens, so that the answer has exactly `max_tokens`.
+    `end_tokens` end the answer besides the vocabulary's own.
     """
 
     request_id: int
@@ -150,6 +151,7 @@ class Submit:
     sampling: Sampling
     max_tokens: int | None = None
     ignore_eos: bool = False
+    end_tokens: tuple[int, ...] = ()
     priority: Priority = Priority.NORMAL
 
 
@@ -231,7 +233,8 @@ class Counters:
     """The engine's state after a step; totals count from the start of the process.
 
     `read` are prompt tokens evaluated, `reused` prompt tokens found in the pool, `prompt` their sum over all
-    requests that began reading.  `rows` are the decode rows and `chunk` the prefill tokens of the last step,
+    requests that began reading.  `cells_used` counts all cells in use, `cells_kept` those of them that only idle
+    chats hold: a cache that is given up when room is wanted.  `rows` are the decode rows and `chunk` the prefill tokens of the last step,
     `step_ms` its length and `decode_ms` the part of it inside llama.cpp.
     """
 
@@ -245,6 +248,7 @@ class Counters:
     reused: int = 0
     prompt: int = 0
     cells_used: int = 0
+    cells_kept: int = 0
     cells_total: int = 0
     ids_used: int = 0
     ids_total: int = 0
@@ -307,7 +311,7 @@ class VocabularyLoaded:
 
     Token i is `pieces[ends[i-1]:ends[i]]` (`ends` packed as little-endian uint32); control tokens have an empty
     piece, for they are never shown.  `format_name` says which prompt format is used and `notes` why, if it is
-    not the model's own.
+    not the model's own.  `stop` are strings that end every answer, for formats whose turns no token ends.
     """
 
     pieces: bytes
@@ -315,6 +319,7 @@ class VocabularyLoaded:
     end_tokens: tuple[int, ...]
     format_name: str
     notes: tuple[str, ...] = ()
+    stop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

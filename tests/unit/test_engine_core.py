@@ -1,0 +1,212 @@
+"""What the engine does with requests, step by step, on the fake backend."""
+
+import pytest
+
+from app.engine.backend import MemoryKind
+from app.engine.fake import FakeBackend
+from app.wire import FinishReason, Priority, Sampling, Submit
+from tests.engine_run import GREEDY, finish, make_run, request
+
+SHARED = tuple(range(1, 50))
+
+
+def test_all_running_sequences_share_one_decode_call() -> None:
+    backend = FakeBackend(cells=400, batch=64)
+    run = make_run(backend)
+    for number in range(4):
+        run.engine.submit(request(number, (40 + number, 2, 3), limit=20))
+    finish(run)
+    together = [step for step in run.steps if step.counters.rows == 4]
+    assert len(together) >= 15
+    assert backend.decodes == len(
+        [step for step in run.steps if step.counters.rows + step.counters.chunk]
+    )
+
+
+def test_a_prefix_that_is_just_being_read_is_waited_for_and_read_once() -> None:
+    run = make_run(FakeBackend(cells=400, batch=16))
+    for number in range(4):
+        run.engine.submit(request(number, (*SHARED, 50 + number, 51)))
+    finish(run)
+    counters = run.steps[-1].counters
+    assert counters.read == len(SHARED) + 4 * 2
+    assert counters.reused == 3 * len(SHARED)
+    assert [end.usage.cached_tokens for end in run.ends.values()].count(len(SHARED)) == 3
+
+
+def test_a_running_sequence_gives_its_prefix() -> None:
+    run = make_run(FakeBackend(cells=400, batch=64))
+    run.engine.submit(request(1, (*SHARED, 60), limit=30))
+    run.step()
+    run.step()
+    run.engine.submit(request(2, (*SHARED, 61), limit=3))
+    finish(run)
+    assert run.ends[2].usage.cached_tokens == len(SHARED)
+    assert next(step for step in run.steps if step.finished).finished[0].request_id == 2
+
+
+@pytest.mark.parametrize("kind", list(MemoryKind))
+def test_a_chat_that_goes_on_reads_only_what_is_new(kind: MemoryKind) -> None:
+    run = make_run(FakeBackend(cells=400, batch=64, kind=kind))
+    run.engine.submit(request(1, SHARED, limit=5))
+    finish(run)
+    before = run.steps[-1].counters.read
+    # The last written token was never evaluated; it and the new text are read.
+    second = (*SHARED, *run.tokens[1], 60, 61)
+    run.engine.submit(request(2, second, limit=5))
+    finish(run)
+    assert run.steps[-1].counters.read - before == 3
+    assert run.ends[2].usage.cached_tokens == len(second) - 3
+
+
+def test_the_same_prompt_again_evaluates_one_token() -> None:
+    run = make_run(FakeBackend(cells=400, batch=64))
+    for number in range(3):
+        run.engine.submit(request(number, SHARED, limit=4))
+        finish(run)
+    assert run.steps[-1].counters.read == len(SHARED) + 2
+    assert run.tokens[0] == run.tokens[1] == run.tokens[2]
+
+
+def test_a_recurrent_memory_never_shares_part_of_a_sequence() -> None:
+    run = make_run(FakeBackend(cells=400, batch=64, kind=MemoryKind.RECURRENT))
+    run.engine.submit(request(1, SHARED, limit=4))
+    finish(run)
+    run.engine.submit(request(2, (*SHARED[:-1], 63), limit=4))
+    finish(run)
+    assert run.ends[2].usage.cached_tokens == 0
+
+
+@pytest.mark.parametrize("phase", ["waiting", "reading", "running"])
+def test_abort_frees_the_cells_within_one_step(phase: str) -> None:
+    run = make_run(FakeBackend(cells=200, batch=8), most_running=1)
+    first = Submit(1, SHARED, GREEDY, max_tokens=50, ignore_eos=True)
+    run.engine.submit(first)
+    if phase == "waiting":
+        run.engine.submit(request(2, (9, 9)))
+        run.step()
+        run.engine.abort(2)
+        assert [end.request_id for end in run.step().finished] == [2]
+        run.engine.abort(1)
+    else:
+        steps = 2 if phase == "reading" else 9
+        for _ in range(steps):
+            run.step()
+        run.engine.abort(1)
+    step = run.step()
+    run.engine.abort(1)
+    assert run.ends[1].reason is FinishReason.CANCELLED
+    assert step.counters.cells_used == step.counters.cells_kept
+    assert not run.engine.has_work
+
+
+def test_a_full_pool_parks_and_resumes_and_fails_nobody() -> None:
+    backend = FakeBackend(cells=100, sequences=8)
+    run = make_run(backend)
+    for number in range(4):
+        run.engine.submit(request(number, (number + 1,) * 20, limit=60))
+    finish(run)
+    assert all(end.reason is FinishReason.LENGTH for end in run.ends.values())
+    assert all(len(run.tokens[number]) == 60 for number in range(4))
+    assert run.steps[-1].counters.parked > 0
+
+
+def test_tokens_end_at_the_context_and_nothing_is_evaluated_after() -> None:
+    for length in range(90, 101):
+        run = make_run(FakeBackend(cells=100))
+        run.engine.submit(Submit(1, (7,) * length, GREEDY, ignore_eos=True))
+        finish(run)
+        end = run.ends[1]
+        if length < 100:
+            assert (end.reason, end.usage.completion_tokens) == (FinishReason.LENGTH, 100 - length)
+        else:
+            assert end.reason is FinishReason.ERROR
+            assert "100" in end.error
+
+
+@pytest.mark.parametrize(
+    ("submit", "word"),
+    [
+        (Submit(1, (), GREEDY), "empty"),
+        (Submit(1, (1, 64), GREEDY), "tokens"),
+        (Submit(1, (1, -1), GREEDY), "tokens"),
+    ],
+)
+def test_a_wrong_request_is_refused_and_disturbs_nobody(submit: Submit, word: str) -> None:
+    run = make_run(FakeBackend())
+    run.engine.submit(request(5, (1, 2)))
+    run.engine.submit(submit)
+    finish(run)
+    assert run.ends[1].reason is FinishReason.ERROR
+    assert word in run.ends[1].error
+    assert run.ends[5].reason is FinishReason.LENGTH
+
+
+def test_no_tokens_wanted_is_length_without_a_step() -> None:
+    backend = FakeBackend()
+    run = make_run(backend)
+    run.engine.submit(request(1, (1, 2), limit=0))
+    finish(run)
+    assert (run.ends[1].reason, backend.decodes) == (FinishReason.LENGTH, 0)
+
+
+def test_the_front_chat_is_read_first() -> None:
+    run = make_run(FakeBackend(cells=400, batch=16), most_running=2)
+    for number in range(3):
+        run.engine.submit(request(number, (number + 1,) * 30, limit=4))
+    front = Submit(9, (60,) * 30, GREEDY, max_tokens=4, ignore_eos=True, priority=Priority.FRONT)
+    run.engine.submit(front)
+    finish(run)
+    assert next(iter(run.ends)) == 9
+
+
+def test_a_short_prompt_overtakes_a_long_one_but_not_for_ever() -> None:
+    run = make_run(FakeBackend(cells=1000, batch=8, sequences=16), most_running=8)
+    run.engine.submit(request(0, (50,) * 300, limit=1))
+    run.step()
+    run.engine.submit(request(1, (51, 52, 53), limit=1))
+    overtakers = 2
+    while 0 not in run.ends:
+        if len(run.ends) == overtakers - 1 and overtakers < 400:
+            run.engine.submit(request(overtakers, (10 + overtakers % 40, 2, 3), limit=1))
+            overtakers += 1
+        run.step()
+    assert next(iter(run.ends)) == 1
+    assert overtakers < 400
+
+
+def test_end_tokens_of_the_request_end_it_and_are_not_told() -> None:
+    run = make_run(FakeBackend())
+    run.engine.submit(request(1, (1, 2, 3), limit=6))
+    finish(run)
+    third = run.tokens[1][2]
+    run.engine.submit(Submit(2, (1, 2, 3), GREEDY, max_tokens=6, end_tokens=(third,)))
+    finish(run)
+    assert run.ends[2].reason is FinishReason.STOP
+    assert run.tokens[2] == run.tokens[1][:2]
+
+
+def test_each_sampler_has_its_own_history() -> None:
+    """Alone or beside others, with starts apart, a seeded request writes the same."""
+    warm = Sampling(temperature=1.0, seed=42)
+    alone = make_run(FakeBackend(cells=400))
+    alone.engine.submit(Submit(1, (5, 6), warm, max_tokens=12, ignore_eos=True))
+    finish(alone)
+    for delay in range(4):
+        run = make_run(FakeBackend(cells=400))
+        run.engine.submit(request(2, (9, 9, 9), limit=20))
+        for _ in range(delay):
+            run.step()
+        run.engine.submit(Submit(1, (5, 6), warm, max_tokens=12, ignore_eos=True))
+        run.engine.submit(Submit(3, (7,), Sampling(temperature=1.0, seed=1), max_tokens=9))
+        finish(run)
+        assert run.tokens[1] == alone.tokens[1]
+
+
+def test_waiting_requests_are_told_their_place_once() -> None:
+    run = make_run(FakeBackend(cells=400), most_running=1)
+    for number in range(3):
+        run.engine.submit(request(number, (number + 1,) * 3, limit=6))
+    finish(run)
+    places = [(told.request_id, told.place) for step in run.steps for told in step.waiting]
+    assert places == [(1, 1), (2, 2), (2, 1)]
