@@ -40,7 +40,12 @@ def run(main: Coroutine[Any, Any, _T]) -> _T:
 
 def spawn(coroutine: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
     """Start a coroutine that nobody awaits; it is kept alive, and its failure is reported."""
-    task = asyncio.get_running_loop().create_task(coroutine)
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        coroutine.close()
+        raise
+    task = loop.create_task(coroutine)
     _tasks.add(task)
     task.add_done_callback(_settle)
     return task

@@ -6,7 +6,7 @@ a coroutine.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app import settings
+from app.chat.events import ChatEvent, TurnChanged
 from app.chat.turns import ChatService
 from app.settings import Settings
 from app.store.conversations import SqliteStore, database_path, open_store
@@ -56,6 +57,12 @@ class Desk:
     generator: FakeGenerator
     host: FakeModelHost
     preferences: Preferences
+    seen: set[int] = field(default_factory=set)
+    """Chats whose turn has begun."""
+
+    def hear(self, event: ChatEvent) -> None:
+        if isinstance(event, TurnChanged):
+            self.seen.add(event.conversation_id)
 
     @property
     def front(self) -> ChatTab:
@@ -98,10 +105,16 @@ class Desk:
         return self.window.focusWidget() or self.window
 
     async def say(self, text: str) -> None:
-        """Type a message and send it with Enter."""
+        """Type a message, send it with Enter, and wait until it is in the transcript."""
+        front = self.front
         self.type(text)
-        QTest.keyClick(self.front.composer.edit, Qt.Key.Key_Return)
-        await until(lambda: not self.front.composer.edit.toPlainText(), "the message goes out")
+        QTest.keyClick(front.composer.edit, Qt.Key.Key_Return)
+        await until(lambda: text in front.transcript.plain_text(), "the message goes out")
+
+    async def answered(self, tab: ChatTab | None = None) -> None:
+        """Wait until the turn of this tab is over."""
+        page = tab or self.front
+        await until(lambda: page.id in self.seen and not self.chat.turn(page.id).busy, "an answer")
 
 
 async def open_desk(
@@ -120,7 +133,8 @@ async def open_desk(
     await window.start()
     window.activateWindow()
     desk = Desk(window, chat, store, generator, host, preferences)
-    await until(lambda: desk.tabs, "a tab is open")
+    chat.subscribe(desk.hear)
+    await until(lambda: desk.tabs and window.isActiveWindow(), "the window is ready")
     return desk
 
 
