@@ -109,7 +109,7 @@ class _Table:
     line: int
 
 
-def blocks_of(tokens: Sequence[Token]) -> list[_Block]:
+def _blocks(tokens: Sequence[Token]) -> list[_Block]:
     """The top-level blocks of a parse."""
     found: list[_Block] = []
     begin = 0
@@ -198,7 +198,7 @@ class Markdown:
     def _parse(self) -> int:
         """Parse the tail, replace its leaves, close what can be closed."""
         piece = _Piece(self._table.header + self._tail if self._table is not None else self._tail)
-        blocks = blocks_of(self._tokens(piece.source))
+        blocks = _blocks(self._tokens(piece.source))
         leaves = self._flatten(blocks, piece)
         changed = self._replace([leaf for part in leaves for leaf in part])
         self._close(blocks, leaves, piece)
@@ -248,7 +248,7 @@ class Markdown:
         if closed > 0:
             cut, table, self._number = blocks[closed - 1].end, None, None
             self._closed += sum(map(len, leaves[:closed]))
-        if closed == len(blocks) - 1:
+        if blocks and closed == len(blocks) - 1:
             last, own = blocks[-1], leaves[-1]
             if last.kind in _LISTS:
                 cut = self._close_items(last, piece) or cut
