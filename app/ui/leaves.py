@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-INLINE_LIMIT = 8_000
+INLINE_LIMIT = 4_000
 """A paragraph longer than this is shown without inline markup: markdown-it's inline rules are quadratic."""
 SLICE = 4_000
 """Characters of plain text laid out at once: laying out an unbroken line is quadratic."""
