@@ -26,8 +26,7 @@ _STEP = 16
 class Columns:
     """The columns of one table, shared by its rows.  `version` counts the changes of their widths."""
 
-    def __init__(self, first: int) -> None:
-        self.first = first
+    def __init__(self) -> None:
         self.version = 0
         self.scrolled = 0
         self.right_to_left = False
@@ -44,7 +43,7 @@ class Columns:
         for index, cell in enumerate(row.cells):
             if index == len(self._longest):
                 self._longest.append("")
-            if len(cell) > len(self._longest[index]) or (row.head and not self._longest[index]):
+            if _weight(cell) > _weight(self._longest[index]):
                 self._longest[index] = cell
                 self._dirty = True
 
@@ -73,6 +72,11 @@ class Columns:
         before = self.scrolled
         self.scrolled = min(max(0, self.scrolled + by), max(0, self.total - view))
         return self.scrolled != before
+
+
+def _weight(cell: str) -> int:
+    """About how wide a cell is, in characters: those of the East count double."""
+    return len(cell) if cell.isascii() else len(cell) + sum(letter > "\u2e7f" for letter in cell)
 
 
 def fit(wanted: Sequence[int], available: int) -> list[int]:

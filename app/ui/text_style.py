@@ -46,6 +46,7 @@ class Style:
         self.text = QColor(self.tokens.text)
         self.quiet = QColor(self.tokens.quiet)
         self.accent = QColor(self.tokens.accent)
+        self.bad = QColor(self.tokens.bad)
         self.selection = QColor(self.tokens.selection)
         self._formats: dict[Look, QTextCharFormat] = {}
         t = self.tokens
