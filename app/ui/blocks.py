@@ -6,12 +6,12 @@ dropped at any time (`release`); the height stays.  Positions inside a block are
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QPainter, QTextCharFormat
 
 from app.ui import inline, theme
 from app.ui.inline import Run
-from app.ui.leaves import LIST, QUOTE, Code, Leaf, Paragraph, Place, Plain, Row, Rule
+from app.ui.leaves import LIST, QUOTE, Leaf, Paragraph, Place, Plain, Row, Rule
 from app.ui.markdown import Markdown
 from app.ui.rich_text import RichText, units
 from app.ui.text_style import Style

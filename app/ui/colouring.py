@@ -77,8 +77,8 @@ class Colouring:
         if lexer is None:
             return
         line, begin = 0, 0
-        for at, kind, value in lexer.get_tokens_unprocessed("\n".join(self._texts)):
-            colour = _kind_of(str(kind))
+        for place, kind, value in lexer.get_tokens_unprocessed("\n".join(self._texts)):
+            at, colour = place, _kind_of(str(kind))
             for part in value.splitlines(keepends=True) if "\n" in value else [value]:
                 while line + 1 < len(self._texts) and at > begin + len(self._texts[line]):
                     begin += len(self._texts[line]) + 1

@@ -7,8 +7,8 @@ somebody looks (`flush`).
 from collections.abc import Callable, Sequence
 from math import ceil
 
-from app.chat.models import Message, Role
-from app.ui.blocks import Block, LeafBlock, RuleBlock, TextBlock, gap_between
+from app.chat.models import Message, Role, Status
+from app.ui.blocks import Block, LeafBlock, RuleBlock, TextBlock
 from app.ui.code import CodeBlock
 from app.ui.leaves import Code, Leaf, Plain, Row, Rule
 from app.ui.markdown import Dialect, Markdown
@@ -162,7 +162,7 @@ class Entry:
 
     def is_complete(self, index: int) -> bool:
         """Whether the block at this index will not change any more."""
-        return index < len(self.blocks) - 2 or self.message.status.value != "streaming"
+        return index < len(self.blocks) - 2 or self.message.status is not Status.STREAMING
 
     # --- text -------------------------------------------------------------------------------------------------
 

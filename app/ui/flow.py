@@ -60,6 +60,14 @@ class Flow:
             self._anchor = (0, 0, 0)
             self._to_end()
 
+    def estimate_again(self) -> None:
+        """The width is another one: guess anew for the messages not yet seen."""
+        self._offsets = Offsets()
+        for entry in self.entries:
+            if not entry.is_open:
+                entry.estimate(self.width, self.style)
+            self._offsets.append(entry.height)
+
     def resized(self, index: int) -> None:
         """The height of this message is another one."""
         self._offsets.set(index, self.entries[index].height)

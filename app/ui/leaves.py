@@ -105,12 +105,16 @@ class Origin:
     table: int | None = None
 
 
-def flatten(tokens: Sequence[Token], lines: Callable[[int, int], str], origin: Origin) -> list[Leaf]:
+def flatten(
+    tokens: Sequence[Token], lines: Callable[[int, int], str], origin: Origin
+) -> list[Leaf]:
     """The leaves of these block tokens; `lines(a, b)` gives lines [a, b) of the parsed piece."""
     return _Flattener(lines, origin).run(tokens)
 
 
-def verbatim(tokens: Sequence[Token], lines: Callable[[int, int], str], origin: Origin) -> list[Leaf]:
+def verbatim(
+    tokens: Sequence[Token], lines: Callable[[int, int], str], origin: Origin
+) -> list[Leaf]:
     """As `flatten`, for text typed by a person: paragraphs stay as they were written, only code is set apart."""
     leaves: list[Leaf] = []
     for token in tokens:
@@ -131,7 +135,9 @@ def slices(text: str, place: Place) -> Iterator[Plain]:
         end, skip = _cut(text, start)
         piece = text[start:end]
         stop = line + piece.count("\n")
-        yield Plain(Place(line, stop + 1, place.path, place.markers if joint is None else ()), piece, joint)
+        yield Plain(
+            Place(line, stop + 1, place.path, place.markers if joint is None else ()), piece, joint
+        )
         if end >= len(text):
             return
         line, joint, start = stop + skip, "\n" if skip else "", end + skip
@@ -195,7 +201,9 @@ class _Flattener:
     def place(self) -> Place:
         path = "".join(container.letter for container in self.stack)
         markers, self.markers = tuple(self.markers), []
-        return Place(self.origin.line + self.span[0], self.origin.line + self.span[1], path, markers)
+        return Place(
+            self.origin.line + self.span[0], self.origin.line + self.span[1], path, markers
+        )
 
     def open_quote(self, token: Token) -> None:
         self.stack.append(_Container(QUOTE, len(self.leaves)))

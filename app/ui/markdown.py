@@ -225,7 +225,9 @@ class Markdown:
         if self._number is not None:
             parts[0] = make(blocks[0].tokens, piece.cut, replace(origin, number=self._number))
         elif self._table is not None:
-            parts[0] = make(blocks[0].tokens, piece.cut, replace(origin, table=self._table.line))[1:]
+            parts[0] = make(blocks[0].tokens, piece.cut, replace(origin, table=self._table.line))[
+                1:
+            ]
         return parts
 
     def _replace(self, leaves: list[Leaf]) -> int:
@@ -253,7 +255,9 @@ class Markdown:
             if last.kind in _LISTS:
                 cut = self._close_items(last, piece) or cut
             elif last.kind == "table_open" and last.start + 2 <= piece.complete:
-                table = table or _Table(piece.cut(last.start, last.start + 2) + "\n", top + last.start)
+                table = table or _Table(
+                    piece.cut(last.start, last.start + 2) + "\n", top + last.start
+                )
                 cut = min(last.end, piece.complete)
             elif last.kind == "fence" and self._is_open(last, piece):
                 fence, cut = self._open_fence(last, own[0]), last.start + 1

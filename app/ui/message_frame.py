@@ -68,10 +68,14 @@ def note_of(message: Message, has_text: bool) -> Note | None:
     if message.status is Status.STOPPED:
         return Note(translate("Transcript", "Stopped"), Mark.SQUARE)
     if message.status is Status.INTERRUPTED:
-        text = translate("Transcript", "Interrupted: Tutti ended while this answer was being written.")
+        text = translate(
+            "Transcript", "Interrupted: Tutti ended while this answer was being written."
+        )
         return Note(text, Mark.SQUARE)
     if not has_text:
-        return Note(translate("Transcript", "Empty answer: the model ended without writing anything."))
+        return Note(
+            translate("Transcript", "Empty answer: the model ended without writing anything.")
+        )
     if message.finish is FinishReason.LENGTH:
         text = translate("Transcript", "Cut here: the answer reached its greatest length.")
         return Note(text, Mark.SQUARE)

@@ -18,7 +18,9 @@ from app.ui.text_style import Style
 
 _LINE_SEPARATOR = "\u2028"
 _ISOLATES = re.compile("[\u2066\u2069]")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
 _PILL_PAD = 3
 _EXTRA_WIDTH = 6
 """Width by which the selection of a line that goes on shows its line break."""
@@ -55,7 +57,8 @@ def isolated(runs: Sequence[Run]) -> list[Run]:
         return list(runs)
     apart = Look.CODE | Look.LINK
     return [
-        replace(run, text=f"\u2066{run.text}\u2069" if run.look & apart else run.text) for run in runs
+        replace(run, text=f"\u2066{run.text}\u2069" if run.look & apart else run.text)
+        for run in runs
     ]
 
 
@@ -161,6 +164,7 @@ class RichText:
         for span in self._spans:
             if Look.CODE in span.run.look:
                 self._draw_pills(painter, at, span, style)
+        painter.setPen(style.text)
         if selected is not None:
             for rect in self._selected_rects(*selected):
                 painter.fillRect(rect.translated(at), style.selection)
@@ -183,7 +187,9 @@ class RichText:
             if start >= span.end or end <= span.start:
                 continue
             for left, right in self._extents(line, max(start, span.start), min(end, span.end)):
-                rect = QRectF(left - _PILL_PAD, line.y(), right - left + 2 * _PILL_PAD, line.height())
+                rect = QRectF(
+                    left - _PILL_PAD, line.y(), right - left + 2 * _PILL_PAD, line.height()
+                )
                 painter.drawRoundedRect(rect.translated(at), 4, 4)
 
     def _selected_rects(self, start: int, end: int) -> Iterator[QRectF]:
@@ -209,7 +215,9 @@ class RichText:
             return
         piece: tuple[float, float] | None = None
         for position in range(start, end):
-            edges = sorted((self._x(line, position), self._x(line, position, QTextLine.Edge.Trailing)))
+            edges = sorted(
+                (self._x(line, position), self._x(line, position, QTextLine.Edge.Trailing))
+            )
             if piece is not None and abs(piece[1] - edges[0]) < 1:
                 piece = (piece[0], edges[1])
             elif piece is not None and abs(piece[0] - edges[1]) < 1:

@@ -128,6 +128,10 @@ class RowBlock(LeafBlock):
             tallest = max(tallest, height)
         return tallest + 2 * PAD_Y + theme.HAIRLINE
 
+    def scroll_sideways(self, by: int) -> bool:
+        """Move the whole table; True if that changed anything."""
+        return self.columns.scroll_sideways(by, self._width)
+
     def drop(self) -> None:
         self._cells = None
 
@@ -170,7 +174,6 @@ class RowBlock(LeafBlock):
         painter.fillRect(QRect(start, bottom, shown, theme.HAIRLINE), canvas.style.line)
         at = 0
         for x, _, cell in self._lefts():
-            painter.setPen(canvas.style.text)
             selected = _within(canvas.selected, at, cell.length)
             point = QPointF(left + x + PAD_X, top + PAD_Y)
             cell.draw(painter, point, canvas.style, selected, QRectF(canvas.clip))
@@ -197,9 +200,7 @@ class RowBlock(LeafBlock):
         """Position of the cell's beginning, the cell, and the point inside it."""
         at, nearest = 0, None
         for x, width, cell in self._lefts():
-            inside = QPointF(
-                point.x() - self.inset - x - PAD_X, point.y() - self.gap - PAD_Y
-            )
+            inside = QPointF(point.x() - self.inset - x - PAD_X, point.y() - self.gap - PAD_Y)
             distance = max(-inside.x() - PAD_X, inside.x() - width + PAD_X, 0)
             if nearest is None or distance < nearest[0]:
                 nearest = (distance, at, cell, inside)
@@ -240,5 +241,3 @@ def _within(selected: Span | None, at: int, length: int) -> Span | None:
     if selected is None or selected[1] < at or selected[0] > at + length:
         return None
     return max(0, selected[0] - at), min(length, selected[1] - at)
-
-
