@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QFrame, QScrollArea, QVBoxLayo
 from app.chat.models import Conversation, ConversationSettings
 from app.settings import Settings
 from app.ui import theme
+from app.ui.conversation_model import shown_title
 from app.ui.fields import Form, Item
 from app.ui.plain import ElidedLabel
 from app.ui.settings_dialog import SAMPLING_ITEMS, buttons
-from app.ui.sidebar import shown_title
 
 _T = TypeVar("_T")
 _PROMPT = (Item("system_prompt", "Instructions"),)

@@ -94,6 +94,7 @@ class ChatTab(QWidget):
     file_requested = Signal()
     model_missing = Signal()
     settings_requested = Signal(int)
+    link_activated = Signal(str)
 
     def __init__(
         self, conversation: Conversation, chat: ChatService, *, starter: bool, model: ModelState
@@ -165,6 +166,7 @@ class ChatTab(QWidget):
         self.composer.settings_requested.connect(self._ask_settings)
         self.composer.changed.connect(self._draft.request)
         self.transcript.regenerateRequested.connect(self._regenerate_message)
+        self.transcript.linkActivated.connect(self.link_activated)
         self.transcript.retryRequested.connect(self._retry_message)
 
     # --- what is shown ---------------------------------------------------------------------------------------

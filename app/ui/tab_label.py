@@ -4,8 +4,6 @@ It lies on the tab as its button on the left, so that it moves with the tab when
 through it to the tab.
 """
 
-from typing import Final
-
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
@@ -14,9 +12,6 @@ from app.chat.events import TurnState
 from app.chat.models import TabState
 from app.ui import icons, states, theme
 from app.ui.plain import isolated
-
-WORD_FROM: Final = 140
-"""A label narrower than this has no room for the word; the list and the state line have it."""
 
 
 class TabLabel(QWidget):
@@ -35,10 +30,6 @@ class TabLabel(QWidget):
             self.title, self.turn, self._front = title, turn, front
             self.update()
 
-    def shown_word(self) -> str:
-        """The word that there is room for."""
-        return states.word(self.turn) if self.width() >= WORD_FROM else ""
-
     def paintEvent(self, _: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setFont(theme.body_font(theme.SMALL_PX))
@@ -46,7 +37,7 @@ class TabLabel(QWidget):
         if self.turn.state is not TabState.IDLE:
             self._paint_mark(painter, room)
             room.setLeft(room.left() + icons.SMALL + theme.GAP_2 - 2)
-        word = self.shown_word()
+        word = states.word(self.turn)
         if word:
             painter.setPen(QColor(theme.tokens().quiet))
             painter.drawText(

@@ -4,8 +4,15 @@ import asyncio
 import logging
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtCore import QEvent, Qt, QTimer, QUrl
+from PySide6.QtGui import (
+    QAction,
+    QCloseEvent,
+    QDesktopServices,
+    QGuiApplication,
+    QKeySequence,
+    QShortcut,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QHBoxLayout,
@@ -41,6 +48,7 @@ _log = logging.getLogger(__name__)
 
 _GEOMETRY_KEY = "window"
 _STATUS_MS = 400
+_LINK_SECONDS = 20.0
 
 
 class Window(QMainWindow):
@@ -234,6 +242,7 @@ class Window(QMainWindow):
         tab.starter_requested.connect(self.model.use_starter)
         tab.file_requested.connect(self.model.choose_file)
         tab.model_missing.connect(self.model.say_missing)
+        tab.link_activated.connect(self._offer_link)
         tab.settings_requested.connect(self._ask_chat_settings)
         return tab
 
@@ -349,6 +358,19 @@ class Window(QMainWindow):
 
     def _show_status(self) -> None:
         self.status.show_state(self._host.state, self._host.status)
+
+    def _offer_link(self, address: str) -> None:
+        """An address that a model wrote is opened only once the user has seen it whole."""
+        url = QUrl(address)
+        if url.scheme() not in ("http", "https") or not url.host():
+            return
+
+        def open_it() -> None:
+            QDesktopServices.openUrl(url)
+
+        shown = url.toDisplayString(QUrl.ComponentFormattingOption.FullyEncoded)
+        words = f"Open {url.host()} in your browser? {shown}"
+        self.banner.post(Notice(words, "info", "Open", act=open_it, seconds=_LINK_SECONDS))
 
     def _settings_changed(self, old: Settings, new: Settings) -> None:
         if old.theme != new.theme:

@@ -24,8 +24,8 @@ from app.chat.turns import ChatService
 from app.ui import aio
 from app.ui.banner import Banner, Notice
 from app.ui.chat_tab import ChatTab
+from app.ui.conversation_model import ConversationModel, shown_title
 from app.ui.plain import one_line
-from app.ui.sidebar import ConversationModel, shown_title
 from app.ui.tabs import ChatTabs
 from app.ui.throttle import Throttle
 

@@ -117,11 +117,17 @@ def test_the_button_is_send_and_then_stop(composer, sent):
     assert not composer.button.isEnabled()
     QTest.keyClicks(composer.edit, "hello")
     assert composer.button.isEnabled()
-    assert (composer.button.objectName(), composer.button.accessibleName()) == ("sendButton", "Send")
+    assert (composer.button.objectName(), composer.button.accessibleName()) == (
+        "sendButton",
+        "Send",
+    )
     QTest.mouseClick(composer.button, Qt.MouseButton.LeftButton)
     assert sent == ["hello"]
     composer.set_busy(True)
-    assert (composer.button.objectName(), composer.button.accessibleName()) == ("stopButton", "Stop")
+    assert (composer.button.objectName(), composer.button.accessibleName()) == (
+        "stopButton",
+        "Stop",
+    )
     QTest.mouseClick(composer.button, Qt.MouseButton.LeftButton)
     assert stops == [True]
     assert len(sent) == 1
