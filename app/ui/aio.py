@@ -51,6 +51,14 @@ def spawn(coroutine: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
     return task
 
 
+async def drained(seconds: float) -> None:
+    """Wait for all that was spawned on this loop, but no longer than this."""
+    loop, me = asyncio.get_running_loop(), asyncio.current_task()
+    left = [task for task in _tasks if task.get_loop() is loop and task is not me]
+    if left:
+        await asyncio.wait(left, timeout=seconds)
+
+
 def async_slot(function: Callable[_P, Coroutine[Any, Any, None]]) -> Callable[_P, None]:
     """Make a slot of a coroutine function.
 

@@ -5,9 +5,10 @@ the messages that are then loaded contain it.  From that moment on every event i
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QShowEvent
@@ -109,6 +110,7 @@ class ChatTab(QWidget):
         self._loaded = False
         self._sending = False
         self._missed: list[MessageEvent] = []
+        self._work: set[asyncio.Task[None]] = set()
         self._ids: list[int] = []
         self._used = 0
         self.transcript = Transcript(self)
@@ -159,7 +161,7 @@ class ChatTab(QWidget):
     def _connect(self) -> None:
         self.empty.starter_requested.connect(self.starter_requested)
         self.empty.file_requested.connect(self.file_requested)
-        self.composer.submitted.connect(self._send)
+        self.composer.submitted.connect(self._submit)
         self.composer.stop_requested.connect(self.stop)
         self.composer.refused.connect(self.state_line.hint)
         self.composer.files_pasted.connect(self._attach_files)
@@ -175,7 +177,7 @@ class ChatTab(QWidget):
         super().showEvent(event)
         if not self._loaded and not self._loading:
             self._loading = True
-            aio.spawn(self.load())
+            self._begin(self.load())
 
     async def load(self) -> None:
         """Show the messages that there are."""
@@ -275,11 +277,19 @@ class ChatTab(QWidget):
     def _ask_settings(self) -> None:
         self.settings_requested.emit(self.id)
 
-    @aio.async_slot
-    async def _send(self, text: str) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start work that touches this page when it is done: the page is kept until then."""
+        task = aio.spawn(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    def _submit(self, text: str) -> None:
         if self._model.phase is ModelPhase.NONE:
             self.model_missing.emit()
-            return
+        else:
+            self._begin(self._send(text))
+
+    async def _send(self, text: str) -> None:
         self.composer.clear()
         self._sending = True
         self.show_turn(self._chat.turn(self.id))
@@ -314,8 +324,10 @@ class ChatTab(QWidget):
     async def _retry_message(self, _: int) -> None:
         await self._chat.retry(self.id)
 
-    @aio.async_slot
-    async def _attach_files(self, files: Sequence[Path]) -> None:
+    def _attach_files(self, files: Sequence[Path]) -> None:
+        self._begin(self._read_files(files))
+
+    async def _read_files(self, files: Sequence[Path]) -> None:
         for path in files:
             try:
                 text = await asyncio.to_thread(read_text_file, path)
@@ -326,6 +338,13 @@ class ChatTab(QWidget):
 
     def _save_draft(self) -> None:
         aio.spawn(self.save_draft())
+
+    async def shut(self) -> None:
+        """Finish what this page is doing, and keep what is in the composer, for the last time."""
+        if self._work:
+            await asyncio.wait(tuple(self._work))
+        self._draft.end()
+        await self.save_draft()
 
     async def save_draft(self) -> None:
         """Keep what is in the composer."""

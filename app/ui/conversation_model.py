@@ -85,6 +85,7 @@ class ConversationModel(QAbstractListModel):
         self._hidden: set[int] = set()
         self._sought = ""
         self._rows: list[Row] = []
+        self._held = False
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._rows)
@@ -163,15 +164,22 @@ class ConversationModel(QAbstractListModel):
                 return self.index(number)
         return QModelIndex()
 
+    def hold(self, held: bool) -> None:
+        """Keep every row in its place while a title is being edited."""
+        self._held = held
+        if not held:
+            self.refresh()
+
     def refresh(self) -> None:
         """Bring the rows up to date; only a change of order or membership resets the view."""
         shown = [item for key, item in self._conversations.items() if key not in self._hidden]
         today = datetime.now(tz=UTC).astimezone().date()
         rows = arrange(shown, self._turns, self._sought, today)
         if [row.key for row in rows] != [row.key for row in self._rows]:
-            self.beginResetModel()
-            self._rows = rows
-            self.endResetModel()
+            if not self._held:
+                self.beginResetModel()
+                self._rows = rows
+                self.endResetModel()
             return
         old, self._rows = self._rows, rows
         for number, (before, after) in enumerate(zip(old, rows, strict=True)):

@@ -58,6 +58,9 @@ class TextField(QLineEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if not self.holds_back(event):
             super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            # A line edit lets Enter through to whatever it lies in, and a list would open its row.
+            event.accept()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,16 @@ from app.ui.plain import TITLE_LIMIT
 class RowPainter(QStyledItemDelegate):
     """Draws a row: title, mark, word; and edits its title in place."""
 
+    def __init__(self, conversations: ConversationModel, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._conversations = conversations
+
     def sizeHint(self, _option: QStyleOptionViewItem, index: Index) -> QSize:
-        heading = _row(index).conversation is None
+        heading = self._conversations.row(index).conversation is None
         return QSize(0, theme.CONTROL + (2 if not heading or index.row() == 0 else theme.GAP_2))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        row = _row(index)
+        row = self._conversations.row(index)
         box = QRectF(option.rect).adjusted(0, 1, 0, -1)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -87,7 +91,18 @@ class RowPainter(QStyledItemDelegate):
     ) -> QWidget:
         field = TextField("renameField", "Title of the chat", parent)
         field.setMaxLength(TITLE_LIMIT)
+        self._conversations.hold(True)
         return field
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
+        """Once: what happens in the chat meanwhile must not undo what is being typed."""
+        if not editor.property("filled"):
+            super().setEditorData(editor, index)
+            editor.setProperty("filled", True)
+
+    def destroyEditor(self, editor: QWidget, index: Index) -> None:
+        super().destroyEditor(editor, index)
+        self._conversations.hold(False)
 
     def eventFilter(self, editor: QObject, event: QEvent) -> bool:
         """Keep Enter from ending the edit while it belongs to an input method."""
@@ -99,10 +114,3 @@ class RowPainter(QStyledItemDelegate):
         ):
             return True
         return super().eventFilter(editor, event)
-
-
-def _row(index: Index) -> Row:
-    model = index.model()
-    if not isinstance(model, ConversationModel):
-        raise TypeError("this delegate draws conversations only")
-    return model.row(index)

@@ -35,7 +35,7 @@ class ConversationList(QListView):
         self.setModel(model)
         self._model = model
         self._wanted: int | None = None
-        self.setItemDelegate(RowPainter(self))
+        self.setItemDelegate(RowPainter(model, self))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setMouseTracking(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

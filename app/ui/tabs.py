@@ -85,7 +85,11 @@ class ChatTabs(QTabWidget):
         self._titles[page], self._turns[page] = title, states.IDLE
         place = self.insertTab(index, page, "")
         self._bar.setTabButton(place, QTabBar.ButtonPosition.LeftSide, TabLabel(self._bar))
+        unnamed = self._bar.tabButton(place, QTabBar.ButtonPosition.RightSide)
         self._bar.setTabButton(place, QTabBar.ButtonPosition.RightSide, self._close_button())
+        if unnamed is not None:
+            # Qt's own close button is only hidden when another takes its place.
+            unnamed.deleteLater()
         self._refit()
 
     def take(self, page: QWidget) -> None:

@@ -10,7 +10,7 @@ class Throttle(QObject):
 
     def __init__(self, interval_ms: int, action: Callable[[], None], parent: QObject) -> None:
         super().__init__(parent)
-        self._action = action
+        self._ended = False
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(interval_ms)
@@ -18,15 +18,14 @@ class Throttle(QObject):
 
     def request(self) -> None:
         """Have the action done soon."""
-        if not self._timer.isActive():
+        if not self._timer.isActive() and not self._ended:
             self._timer.start()
-
-    def flush(self) -> None:
-        """Do now what was asked for and is not done yet."""
-        if self._timer.isActive():
-            self._timer.stop()
-            self._action()
 
     def drop(self) -> None:
         """Forget what was asked for."""
+        self._timer.stop()
+
+    def end(self) -> None:
+        """Forget it, and take no more."""
+        self._ended = True
         self._timer.stop()

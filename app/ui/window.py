@@ -49,6 +49,8 @@ _log = logging.getLogger(__name__)
 _GEOMETRY_KEY = "window"
 _STATUS_MS = 400
 _LINK_SECONDS = 20.0
+_LAST_SECONDS = 3.0
+"""How long the end waits for what is still being saved."""
 
 
 class Window(QMainWindow):
@@ -104,9 +106,16 @@ class Window(QMainWindow):
         """Keep what shall be there the next time; to be called once, after `closed`."""
         self._poll.stop()
         self.model.shut()
+        for step in (self._keep_geometry, self.workspace.shut, self._preferences.save):
+            try:
+                await step()
+            except AppError as error:
+                # Nobody is there any more to be told; what follows must be tried all the same.
+                _log.warning("not kept at the end: %s", error)
+        await aio.drained(_LAST_SECONDS)
+
+    async def _keep_geometry(self) -> None:
         await self._store.set_value(_GEOMETRY_KEY, geometry.encode(geometry.of(self)))
-        await self.workspace.shut()
-        await self._preferences.save()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.accept()

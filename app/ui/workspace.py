@@ -132,9 +132,7 @@ class Workspace(QObject):
         self._closed = [*self._closed, (page.id, self._tabs.indexOf(page))][-_CLOSED_LIMIT:]
         if self._turn(page.id).state is TabState.WAITING:
             self._chat.stop(page.id)
-        blank = page.blank
-        self._take(page)
-        aio.spawn(self._settle(page, blank))
+        self._drop(page, blank=page.blank)
         self._have_one()
 
     def reopen(self) -> None:
@@ -150,20 +148,39 @@ class Workspace(QObject):
             return
 
     def _have_one(self) -> None:
-        if not self._tabs.count():
-            aio.spawn(self.new())
+        if not self._tabs.count() and not self._restoring:
+            aio.spawn(self._fill())
+
+    async def _fill(self) -> None:
+        """A new chat where the last tab has gone, unless another was opened meanwhile."""
+        conversation = await self._chat.create()
+        if self._tabs.count():
+            await self._chat.delete(conversation.id)
+        else:
+            self.open(conversation.id)
+
+    def _drop(self, page: ChatTab, *, blank: bool) -> None:
+        # The list's copy is what a new page of this chat begins with, also if it comes at once.
+        draft = page.composer.text()
+        if draft != page.conversation.draft:
+            self._model.put(replace(page.conversation, draft=draft))
+        self._take(page)
+        aio.spawn(self._settle(page, blank))
 
     async def _settle(self, page: ChatTab, blank: bool) -> None:
         """What a closed page leaves behind: its draft, or nothing where nothing was in it."""
-        if blank:
+        await page.shut()
+        if blank and not page.composer.text():
             await self._chat.delete(page.id)
         else:
-            # The list's copy is what a new page of this chat begins with.
-            self._model.put(replace(page.conversation, draft=page.composer.text()))
-            await page.save_draft()
             stored = await self._chat.conversation(page.id)
             if stored is not None:
                 self._model.put(stored)
+        page.deleteLater()
+
+    async def _discard(self, page: ChatTab) -> None:
+        """Let go of the page of a chat that is gone."""
+        await page.shut()
         page.deleteLater()
 
     def _insert(self, index: int, conversation_id: int) -> None:
@@ -205,8 +222,7 @@ class Workspace(QObject):
         self._chat.stop(conversation_id)
         self._model.set_hidden(conversation_id, True)
         if page is not None:
-            self._take(page)
-            aio.spawn(self._settle(page, False))
+            self._drop(page, blank=False)
         self._offer_undo(conversation_id, title, index)
         self._have_one()
 
@@ -271,7 +287,7 @@ class Workspace(QObject):
         page = self._pages.get(key)
         if page is not None:
             self._take(page)
-            page.deleteLater()
+            aio.spawn(self._discard(page))
             self._have_one()
         self._model.remove(key)
         self.busy_changed.emit(len(self.busy()))
@@ -292,12 +308,15 @@ class Workspace(QObject):
     async def shut(self) -> None:
         """Keep drafts and tabs, and carry out what was only announced."""
         self._restoring = True
-        for page in self.pages:
-            await page.save_draft()
-        await self.save_tabs()
-        for key in tuple(self._doomed):
-            await self._delete_now(key)
-        self._unsubscribe()
+        self._save.end()
+        try:
+            for page in self.pages:
+                await page.shut()
+            await self.save_tabs()
+            for key in tuple(self._doomed):
+                await self._delete_now(key)
+        finally:
+            self._unsubscribe()
 
 
 def _chat_of(event: ChatEvent) -> int:

@@ -123,9 +123,11 @@ async def open_desk(
     host: FakeModelHost | None = None,
     current: Settings | None = None,
     starter: Path | None = Path("/models/starter.gguf"),
+    wrap: Callable[[SqliteStore], SqliteStore] | None = None,
 ) -> Desk:
     """A window over the store of this test's folder, as a start of the app makes it."""
     store = await open_store(database_path())
+    store = wrap(store) if wrap else store
     generator, host = generator or FakeGenerator(), host or FakeModelHost()
     preferences = Preferences(current or Settings(), settings.settings_path())
     chat = ChatService(store, generator, lambda: preferences.current)

@@ -76,15 +76,27 @@ def test_failures_of_ours_are_logged_and_shown(with_desk, logged_errors):
     with_desk(scenario)
 
 
+class FullStore:
+    """A store whose disk has no room for one more message."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    async def add_message(self, *_):
+        raise StoreError("The disk is full.")
+
+
 def test_a_store_that_fails_gives_the_message_back(with_desk):
     async def scenario(desk):
-        await desk.store.close()
         desk.type("precious")
         desk.key(Qt.Key.Key_Return)
         await until(lambda: desk.front.composer.text() == "precious")
 
     with pytest.raises(StoreError):
-        with_desk(scenario)
+        with_desk(scenario, wrap=FullStore)
 
 
 def test_text_on_one_line():

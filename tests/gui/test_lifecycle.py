@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import random
+import re
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
@@ -112,8 +113,8 @@ def test_an_answer_goes_on_behind_a_closed_tab_and_is_shown_once(with_desk):
         await until(lambda: not desk.chat.turn(streaming).busy)
         await until(lambda: PIECES[-1].strip() in text_of(desk.front))
         assert text_of(desk.front).count("question1") == 1
-        for piece in PIECES:
-            assert text_of(desk.front).count(piece) == 1
+        words = text_of(desk.front).split()
+        assert [word for word in words if word.startswith("piece")] == "".join(PIECES).split()
 
     with_desk(scenario, generator=gated([Text(piece) for piece in PIECES]))
 
@@ -180,7 +181,7 @@ def test_each_chat_keeps_to_its_own_while_one_looks_around(with_desk):
             desk.window.tabs.setCurrentWidget(page)
             expected = "".join(f"c{number}p{piece} " for piece in range(30)).strip()
             await until(lambda page=page, expected=expected: expected in text_of(page))
-            assert text_of(page).count("c") == 30
+            assert len(re.findall(r"c\dp\d+", text_of(page))) == 30
         drafts = sorted(page.composer.text() for page in desk.tabs if page not in streams)
         assert drafts == sorted(f"draft{count}" for count in range(7, 13))
 
@@ -213,7 +214,7 @@ def test_tabs_closed_at_any_moment_leave_no_widgets(with_desk):
         release(desk, 5000)
         await until(lambda: not desk.window.workspace.busy())
         await turns_of_the_loop(50)
-        assert abs(widgets() - before) <= 10
+        await until(lambda: abs(widgets() - before) <= 10)
 
     with_desk(scenario, generator=gated([Text(piece) for piece in PIECES]))
 

@@ -35,10 +35,10 @@ def nameless(root):
         popup = control.window() is not root.window()
         if not isinstance(control, CONTROLS) or inside or clear_button or popup:
             continue
-        if control.objectName() in QT_OWN:
+        if control.isHidden() or control.objectName() in QT_OWN:
             continue
         if not control.objectName() or not control.accessibleName():
-            found.append((type(control).__name__, control.objectName(), control.accessibleName()))
+            found.append((type(control).__name__, control.parent(), control.objectName(), control.accessibleName()))
     return found
 
 

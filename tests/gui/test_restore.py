@@ -30,7 +30,7 @@ def test_tabs_drafts_front_and_chats_are_back(drive):
         assert desk.front.id == ids[1]
         assert [tab.composer.text() for tab in desk.tabs] == ["", "draft two", "draft three"]
         # Only what is in front has been read from the disk.
-        assert desk.tabs[0].transcript.message_count == 0
+        assert desk.tabs[0].transcript.message_count() == 0
         desk.control(Qt.Key.Key_1)
         await until(lambda: "Hello." in desk.tabs[0].transcript.plain_text())
         await close_desk(desk)

@@ -99,6 +99,7 @@ def test_renaming_waits_for_the_input_method(with_desk):
         QTest.keyClick(field, Qt.Key.Key_Return)
         await turns_of_the_loop()
         assert field.isVisible()
+        await desk.chat.set_settings(desk.front.id, desk.front.conversation.settings)
         commit = QInputMethodEvent()
         commit.setCommitString("新名")
         QApplication.sendEvent(field, commit)
