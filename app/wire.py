@@ -67,7 +67,8 @@ class LoadParams:
     """How a model is loaded; 0 or "auto" lets the engine choose.
 
     `pool_tokens` is the size of the one KV pool that all chats share, `sequences` the most chats that decode at
-    once, `batch` the most tokens of one step, `threads` the threads of a step, `gpu_layers` -1 all that fit.
+    once, `batch` the most tokens of one step, `threads` the threads of a step, `gpu_layers` -1 all that fit,
+    `spill_bytes` the memory for the states of chats that are not in the pool.
     """
 
     path: str
@@ -80,6 +81,7 @@ class LoadParams:
     kv_type: str = "f16"
     mmap: bool = True
     kv_offload: bool = True
+    spill_bytes: int = 1 << 30
 
 
 # --- both children -------------------------------------------------------------------------------------------
@@ -144,6 +146,8 @@ class Submit:
 
     `ignore_eos` forbids the end-of-generation tokens, so that the answer has exactly `max_tokens`.
     `end_tokens` end the answer besides the vocabulary's own.
+    `marks` are positions in `tokens` (the ends of the system prompt and of each turn) from which another request
+    may want to go on; a memory that cannot be cut keeps its state there.
     """
 
     request_id: int
@@ -153,6 +157,7 @@ class Submit:
     ignore_eos: bool = False
     end_tokens: tuple[int, ...] = ()
     priority: Priority = Priority.NORMAL
+    marks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +257,9 @@ class Counters:
     cells_total: int = 0
     ids_used: int = 0
     ids_total: int = 0
+    restored: int = 0
+    spill_bytes: int = 0
+    spill_total: int = 0
     running: int = 0
     reading: int = 0
     waiting: int = 0

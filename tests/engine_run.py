@@ -46,8 +46,15 @@ class Run:
         return {name: end.reason for name, end in self.ends.items()}
 
 
-def make_run(backend: FakeBackend, most_running: int = 4) -> Run:
-    return Run(Engine(backend, most_running=most_running, clock=Clock(), new_seed=lambda: 3))
+def make_run(backend: FakeBackend, most_running: int = 4, spill_bytes: int = 0) -> Run:
+    engine = Engine(
+        backend,
+        most_running=most_running,
+        clock=Clock(),
+        new_seed=lambda: 3,
+        spill_bytes=spill_bytes,
+    )
+    return Run(engine)
 
 
 def finish(run: Run, bound: int = 4000) -> None:

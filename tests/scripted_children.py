@@ -312,7 +312,8 @@ class FakeLink:
     death: Death | None = None
     stops: int = 0
     params: LoadParams | None = None
-    gate: "Any" = None
+    gate: Any = None
+    stop_gate: Any = None
 
     async def load(self, params: LoadParams, on_progress: OnProgress) -> Any:
         self.params = params
@@ -341,6 +342,8 @@ class FakeLink:
 
     async def stop(self) -> None:
         self.stops += 1
+        if self.stop_gate is not None:
+            await self.stop_gate.wait()
         self.die(Death(self.name, exitcode=0, asked=True))
 
 

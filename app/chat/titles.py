@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from app.chat.models import clean
+
 LIMIT = 60
 """Most characters of a title that is made from a message."""
 
@@ -31,7 +33,8 @@ def from_message(text: str) -> str:
 
 def tidy(text: str, limit: int = LIMIT_BY_HAND) -> str:
     """One line without control characters and direction marks, at most `limit` characters."""
-    line = " ".join("".join(_plain(character) for character in text[:_LOOKED_AT]).split())
+    shown = "".join(_plain(character) for character in clean(text[:_LOOKED_AT]))
+    line = " ".join(shown.split())
     return _cut(line.translate(_HARMLESS), limit)
 
 
@@ -42,7 +45,7 @@ def _unmarked(line: str) -> str:
 
 def _plain(character: str) -> str:
     category = unicodedata.category(character)
-    if category in ("Cc", "Zl", "Zp", "Cs"):
+    if category in ("Cc", "Zl", "Zp"):
         return " "
     if category == "Cf" and character not in _JOINERS:
         return ""

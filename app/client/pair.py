@@ -80,6 +80,10 @@ class Pair:
                 ignore_eos=request.ignore_eos,
                 end_tokens=greeting.end_tokens,
                 priority=request.priority,
+<<<<<<< HEAD
+=======
+                marks=_marks(request, rendered.spans),
+>>>>>>> main
             )
         )
         # The format's own stop strings are what an end token is elsewhere.
@@ -127,3 +131,17 @@ class Pair:
 
 def _ignore(_progress: object) -> None:
     """A vocabulary is there long before the weights."""
+<<<<<<< HEAD
+=======
+
+
+def _marks(request: Request, spans: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
+    """Where another request may fork off: the first user message, for a chat of the same system prompt, and the
+    last two, which are edited and asked again."""
+    starts = [
+        start
+        for message, (start, _) in zip(request.messages, spans, strict=False)
+        if message.role is Role.USER
+    ]
+    return tuple(sorted({*starts[:1], *starts[-2:]}))
+>>>>>>> main

@@ -21,11 +21,14 @@ TokenArray = npt.NDArray[np.int32]
 class MemoryKind(Enum):
     """How a model remembers; it decides how far a prefix may be reused.
 
-    ATTENTION: any prefix of any sequence (plain attention, or a sliding window kept in full length).
+    ATTENTION: any prefix of any sequence; a saved state may be used in part.
+    WINDOW: a sliding window kept in full length: as ATTENTION, but a saved state holds only its last window, so
+    that it is good at its tip alone.
     RECURRENT: only a whole sequence at its tip; a shorter prefix needs a state that is gone (recurrent, hybrid).
     """
 
     ATTENTION = "attention"
+    WINDOW = "window"
     RECURRENT = "recurrent"
 
 
@@ -111,6 +114,25 @@ class Backend(Protocol):
 
     def copy(self, source: int, target: int, start: int, end: int) -> None:
         """Share the cells of `source` in the range with `target`, which must be empty."""
+        ...
+
+    def save(self, sequence: int) -> bytes | None:
+        """The state of a whole sequence; None when it cannot be had."""
+        ...
+
+    def restore(self, sequence: int, data: bytes) -> bool:
+        """Put a saved state into `sequence`, which must be empty; False (and still empty) when it is refused."""
+        ...
+
+    def save_tip(self, sequence: int) -> bytes | None:
+        """What the sequence's last position needs besides its cells (recurrent state, window); None: not to be had.
+
+        With it a fork that shares cells up to this position is right, wherever the source goes on to.
+        """
+        ...
+
+    def load_tip(self, sequence: int, data: bytes) -> bool:
+        """Give a fork (a copy of the cells up to the same position) its tip; False when it is refused."""
         ...
 
     def span(self, sequence: int) -> tuple[int, int]:

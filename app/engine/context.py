@@ -22,7 +22,7 @@ from app.wire import LoadParams, Sampling
 MOST_SEQUENCES = 256
 """llama.cpp's own limit (LLAMA_MAX_SEQ)."""
 
-_KEPT = {MemoryKind.ATTENTION: 3, MemoryKind.RECURRENT: 1}
+_KEPT = {MemoryKind.ATTENTION: 3, MemoryKind.WINDOW: 3, MemoryKind.RECURRENT: 1}
 """Idle sequence ids for each running one; on a recurrent memory every id costs a whole state."""
 
 _KV_TYPES = {"f16": "GGML_TYPE_F16", "q8_0": "GGML_TYPE_Q8_0", "q4_0": "GGML_TYPE_Q4_0"}
@@ -84,13 +84,40 @@ class LlamaBackend:
         return bool(self._api.llama_memory_seq_rm(self._memory, sequence, first, last))
 
     def copy(self, source: int, target: int, start: int, end: int) -> None:
-        whole = self.info.kind is MemoryKind.RECURRENT
-        first, last = (-1, -1) if whole else (start, end)
-        self._api.llama_memory_seq_cp(self._memory, source, target, first, last)
+        self._api.llama_memory_seq_cp(self._memory, source, target, start, end)
 
     def span(self, sequence: int) -> tuple[int, int]:
         low = self._api.llama_memory_seq_pos_min(self._memory, sequence)
         return int(low), int(self._api.llama_memory_seq_pos_max(self._memory, sequence))
+
+    def save(self, sequence: int) -> bytes | None:
+        return self._read_state(sequence, 0)
+
+    def restore(self, sequence: int, data: bytes) -> bool:
+        return self._write_state(sequence, data, 0)
+
+    def save_tip(self, sequence: int) -> bytes | None:
+        return self._read_state(sequence, self._api.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)
+
+    def load_tip(self, sequence: int, data: bytes) -> bool:
+        return self._write_state(sequence, data, self._api.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)
+
+    def _read_state(self, sequence: int, flags: int) -> bytes | None:
+        size = int(self._api.llama_state_seq_get_size_ext(self._context, sequence, flags))
+        buffer = (ctypes.c_uint8 * size)()
+        written = self._api.llama_state_seq_get_data_ext(
+            self._context, buffer, size, sequence, flags
+        )
+        return bytes(buffer) if written == size and size else None
+
+    def _write_state(self, sequence: int, data: bytes, flags: int) -> bool:
+        buffer = (ctypes.c_uint8 * len(data)).from_buffer_copy(data)
+        taken = self._api.llama_state_seq_set_data_ext(
+            self._context, buffer, len(data), sequence, flags
+        )
+        if not taken:
+            self.remove(sequence, 0, None)
+        return bool(taken)
 
     def logits_of(self, output: int) -> npt.NDArray[np.float32]:
         """A copy of the logits of the output with this index, for tests that compare bit for bit."""

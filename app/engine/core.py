@@ -11,13 +11,16 @@ from dataclasses import asdict
 import numpy as np
 
 from app.engine.backend import Backend, Batch, DecodeResult, MemoryKind, TokenArray
-from app.engine.cost import CostModel
+from app.engine.cost import CostModel, Shape
 from app.engine.outbox import Outbox
-from app.engine.pool import Pool, Slot
+from app.engine.pool import Pool, Slot, Source
 from app.engine.prefix import common_prefix
 from app.engine.scheduler import Pace, Plan, plan, prefill_budget
 from app.engine.sequence import Sequence
 from app.wire import Counters, FinishReason, Priority, Step, Submit
+
+_IDLE_SECONDS = 2.0
+"""How long an idle chat's cells stay in the pool beside running work, which they slow."""
 
 _GROWTH = 16
 """Cells kept for each running sequence when another one is let in beside it."""
@@ -38,6 +41,7 @@ class Engine:
         clock: Callable[[], float],
         new_seed: Callable[[], int],
         pace: Pace | None = None,
+        spill_bytes: int = 0,
     ) -> None:
         self._backend = backend
         self._info = backend.info
@@ -46,7 +50,7 @@ class Engine:
         self._new_seed = new_seed
         self._pace = pace or Pace()
         self._cost = CostModel()
-        self._pool = Pool(backend)
+        self._pool = Pool(backend, spill_bytes)
         self._sequences: dict[int, Sequence] = {}
         self._arrivals = 0
         self._hold_admission = False
@@ -96,6 +100,8 @@ class Engine:
         self._admit()
         current = self._plan()
         decode_seconds = self._decode(current) if not current.empty else 0.0
+        if self._sequences:
+            self._pool.retire(began - _IDLE_SECONDS)
         self._out.tell_waiting(self._waiting())
         seconds = self._clock() - began
         return self._out.collect(self._counters(current, seconds, decode_seconds))
@@ -116,11 +122,11 @@ class Engine:
             if len(active) >= self._most_running or (self._hold_admission and active):
                 return
             source = self._pool.match(sequence.tokens.view)
-            if self._waits_for_prefix(sequence, source[1] if source else 0):
+            if self._waits_for_prefix(sequence, source.length):
                 continue
             if not self._has_room(sequence, source, active):
                 return
-            slot = self._pool.acquire(source)
+            slot = self._pool.acquire(source, sequence.tokens.view)
             if slot is None:
                 return
             self._start(sequence, slot)
@@ -130,7 +136,7 @@ class Engine:
 
         Even one token is worth the wait: the step is spent on the common prefix either way.
         """
-        if self._info.kind is not MemoryKind.ATTENTION:
+        if self._info.kind is MemoryKind.RECURRENT:
             return False
         for other in self._active():
             common = common_prefix(other.tokens.view, sequence.tokens.view)
@@ -139,10 +145,8 @@ class Engine:
                 return True
         return False
 
-    def _has_room(
-        self, sequence: Sequence, source: tuple[Slot, int] | None, active: list[Sequence]
-    ) -> bool:
-        needed = len(sequence.tokens) - (source[1] if source else 0) + 1
+    def _has_room(self, sequence: Sequence, source: Source, active: list[Sequence]) -> bool:
+        needed = len(sequence.tokens) - source.live + 1
         owed = sum(other.remaining for other in active)
         growth = _GROWTH * len(active)
         return not active or self._pool.room_for(needed + owed + growth, source)
@@ -151,6 +155,9 @@ class Engine:
         sequence.slot = slot
         sequence.waited = 0
         sequence.place = 0
+        if self._pool.wants_tips:
+            self._pool.keep_tip(slot)
+            sequence.marks = _marks(sequence)
         if not sequence.admitted:
             sequence.admitted = True
             sequence.cached = min(slot.length, sequence.prompt_length)
@@ -183,14 +190,14 @@ class Engine:
     def _prefill_budget(self, rows: int, reading: list[Sequence]) -> int:
         wanted = sum(sequence.remaining for sequence in reading)
         limit = min(self._info.batch - rows, wanted)
-        budget = prefill_budget(self._cost, self._pace, rows, limit)
+        budget = min(limit, prefill_budget(self._cost, self._pace, rows, self._pool.cells.used))
         self._pool.make_free(rows + budget)
         return min(budget, self._pool.cells.free - rows)
 
     def _park(self, sequence: Sequence) -> None:
         """Take a sequence's cells; it waits in its old place and goes on when there is room."""
         if sequence.slot is not None:
-            self._pool.drop(sequence.slot)
+            self._pool.spill(sequence.slot)
             sequence.slot = None
             self._out.totals.parked += 1
 
@@ -213,8 +220,11 @@ class Engine:
         self._out.totals.read += current.chunk_tokens
         for sequence, count in parts:
             self._pool.append(_slot(sequence), sequence.next_tokens(count))
+            if sequence.evaluated in sequence.marks:
+                self._pool.keep_tip(_slot(sequence))
         self._age(current)
-        self._cost.observe(len(rows), current.chunk_tokens, seconds)
+        shape = Shape(len(rows), current.chunk_tokens, self._pool.cells.used)
+        self._cost.observe(shape, seconds)
         self._choose(outputs)
         return seconds
 
@@ -272,7 +282,7 @@ class Engine:
 
     def _finish(self, sequence: Sequence, reason: FinishReason, error: str = "") -> None:
         if sequence.slot is not None:
-            self._pool.idle(sequence.slot)
+            self._pool.idle(sequence.slot, self._clock())
             sequence.slot = None
         sequence.sampler.close()
         self._hold_admission = False
@@ -314,11 +324,20 @@ class Engine:
             cells_kept=self._pool.kept,
             cells_total=cells.total,
             ids_used=self._pool.ids_used,
-            ids_total=self._info.sequences,
+            ids_total=self._pool.ids_total,
+            restored=self._pool.restored,
+            spill_bytes=self._pool.states.bytes,
+            spill_total=self._pool.states.budget,
             running=running,
             reading=len(active) - running,
             waiting=len(self._sequences) - len(active),
         )
+
+
+def _marks(sequence: Sequence) -> tuple[int, ...]:
+    """Where a fork may be wanted: at the marks of the request, and one token before the prompt's end."""
+    end = sequence.prompt_length - 1
+    return tuple(sorted({mark for mark in (*sequence.submit.marks, end) if 0 < mark <= end}))
 
 
 def _slot(sequence: Sequence) -> Slot:

@@ -1,9 +1,12 @@
 """A record of every call that changes the pool, for tests that replay it (behind a switch, never in normal use).
 
 One JSON object a line: `{"decode": {"tokens", "positions", "sequences", "outputs"}, "at": seconds}`,
-`{"remove": [sequence, start, end]}` or `{"copy": [source, target, start, end]}`, in the order of the calls.
+`{"remove": [sequence, start, end]}`, `{"copy": [source, target, start, end]}`, `{"save": sequence, "name"}` or
+`{"restore": sequence, "name"}` (a name stands for the saved bytes; likewise `save_tip` and `load_tip`), in the
+order of the calls.
 """
 
+import hashlib
 import json
 import time
 from collections.abc import Sequence
@@ -53,6 +56,26 @@ class LoggedBackend:
         self._inner.copy(source, target, start, end)
         self._write(copy=[source, target, start, end])
 
+    def save(self, sequence: int) -> bytes | None:
+        data = self._inner.save(sequence)
+        self._write(save=sequence, name=_name(data))
+        return data
+
+    def restore(self, sequence: int, data: bytes) -> bool:
+        done = self._inner.restore(sequence, data)
+        self._write(restore=sequence, name=_name(data), done=done)
+        return done
+
+    def save_tip(self, sequence: int) -> bytes | None:
+        data = self._inner.save_tip(sequence)
+        self._write(save_tip=sequence, name=_name(data))
+        return data
+
+    def load_tip(self, sequence: int, data: bytes) -> bool:
+        done = self._inner.load_tip(sequence, data)
+        self._write(load_tip=sequence, name=_name(data), done=done)
+        return done
+
     def span(self, sequence: int) -> tuple[int, int]:
         return self._inner.span(sequence)
 
@@ -63,3 +86,7 @@ class LoggedBackend:
     def _write(self, **record: object) -> None:
         self._file.write(json.dumps(record) + "\n")
         self._file.flush()
+
+
+def _name(data: bytes | None) -> str:
+    return hashlib.blake2b(data or b"", digest_size=8).hexdigest()

@@ -3,10 +3,11 @@
 The next token is a hash of all (position, token) pairs that the sequence can see, so that a wrong prefix, a
 dirty sequence or a neighbour's cell shows up as a wrong answer although the decode returned 0, as it does with
 the real library.  A recurrent memory keeps one running hash instead: a partial copy hands over the latest
-state, and a tail cannot be removed.
+state, and a tail cannot be removed.  A WINDOW memory sees its last tokens only, and saves no more.
 """
 
 import hashlib
+import pickle
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +16,8 @@ from app.engine.backend import BackendInfo, Batch, DecodeResult, MemoryKind
 from app.wire import Sampling
 
 END = 0
+WINDOW = 12
+"""Tokens that a saved state of a WINDOW memory keeps."""
 
 
 class FakeSampler:
@@ -63,6 +66,7 @@ class FakeBackend:
         )
         self._cells: list[tuple[int, int, set[int]]] = []
         self._states: dict[int, int] = {}
+        self._windows: dict[int, dict[int, int]] = {}
         self._next: list[int] = []
         self.output_rows: list[int] = []
         self.open_samplers = 0
@@ -103,6 +107,8 @@ class FakeBackend:
         self._cells = [cell for cell in self._cells if cell[2]]
         if start == 0:
             self._states.pop(sequence, None)
+        window = self._windows.get(sequence, {})
+        self._windows[sequence] = {p: t for p, t in window.items() if not start <= p < stop}
         return True
 
     def copy(self, source: int, target: int, start: int, end: int) -> None:
@@ -110,8 +116,39 @@ class FakeBackend:
         for position, _, owners in self._cells:
             if source in owners and start <= position < end:
                 owners.add(target)
+        window = self._windows.get(source, {})
+        copied = {p: t for p, t in window.items() if start <= p < end}
+        self._windows[target] = {**self._windows.get(target, {}), **copied}
         if source in self._states:
             self._states[target] = self._states[source]
+
+    def save(self, sequence: int) -> bytes | None:
+        cells = [(p, t) for p, t, owners in self._cells if sequence in owners]
+        return pickle.dumps((cells, self._tip(sequence), b"x" * 16 * len(cells)))
+
+    def restore(self, sequence: int, data: bytes) -> bool:
+        cells, tip, _ = pickle.loads(data)
+        if len(cells) > self.info.cells - len(self._cells) or self.span(sequence) != (-1, -1):
+            return False
+        self._cells += [(position, token, {sequence}) for position, token in cells]
+        self._take_tip(sequence, tip)
+        return True
+
+    def save_tip(self, sequence: int) -> bytes | None:
+        return pickle.dumps(self._tip(sequence))
+
+    def load_tip(self, sequence: int, data: bytes) -> bool:
+        self._take_tip(sequence, pickle.loads(data))
+        return True
+
+    def _tip(self, sequence: int) -> tuple[int | None, dict[int, int]]:
+        latest = sorted(self._windows.get(sequence, {}).items())[-WINDOW:]
+        return self._states.get(sequence), dict(latest)
+
+    def _take_tip(self, sequence: int, tip: tuple[int | None, dict[int, int]]) -> None:
+        state, self._windows[sequence] = tip[0], dict(tip[1])
+        if state is not None:
+            self._states[sequence] = state
 
     def span(self, sequence: int) -> tuple[int, int]:
         positions = [position for position, _, owners in self._cells if sequence in owners]
@@ -138,6 +175,7 @@ class FakeBackend:
     def _evaluate(self, sequence: int, position: int, token: int) -> None:
         self._cells.append((position, token, {sequence}))
         self._states[sequence] = _hash(self._states.get(sequence, 7), token)
+        self._windows.setdefault(sequence, {})[position] = token
 
     def _best(self, sequence: int) -> int:
         if self.info.kind is MemoryKind.RECURRENT:

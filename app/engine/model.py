@@ -64,7 +64,10 @@ class Model:
     def kind(self) -> MemoryKind:
         recurrent = self._api.llama_model_is_recurrent(self.handle)
         hybrid = self._api.llama_model_is_hybrid(self.handle)
-        return MemoryKind.RECURRENT if recurrent or hybrid else MemoryKind.ATTENTION
+        if recurrent or hybrid:
+            return MemoryKind.RECURRENT
+        window = int(self._api.llama_model_n_swa(self.handle)) > 0
+        return MemoryKind.WINDOW if window else MemoryKind.ATTENTION
 
     @property
     def trained_context(self) -> int:

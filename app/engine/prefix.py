@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.engine.backend import MemoryKind, TokenArray
+from app.engine.backend import TokenArray
 
 _PROBE = 32
 
@@ -20,15 +20,26 @@ def common_prefix(left: TokenArray, right: TokenArray) -> int:
     return probe + int(differs.argmax()) if differs.any() else length
 
 
-def reusable(kind: MemoryKind, held: int, common: int, wanted: int) -> int:
-    """How many of `common` equal tokens may be reused from a sequence that holds `held` tokens.
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a sequence holds.  `cuttable` says whether any prefix of it may be reused: not on a recurrent memory,
+    and not after a sliding window was restored, which has only its last window.  `tips` are the positions at
+    which it may be reused all the same, because the state there was kept."""
 
-    One token of the `wanted` must always be evaluated, for its logits.  A recurrent memory has only its state
-    after the last token, so that anything but the whole sequence is read again.
+    tokens: TokenArray
+    cuttable: bool
+    tips: tuple[int, ...] = ()
+
+
+def reusable(held: Held, common: int, wanted: int) -> int:
+    """How many of `common` equal tokens may be reused for a prompt of `wanted` tokens.
+
+    One token must always be evaluated, for its logits.
     """
-    if kind is MemoryKind.ATTENTION:
-        return min(common, wanted - 1)
-    return held if common == held and held < wanted else 0
+    most = min(common, wanted - 1)
+    if held.cuttable:
+        return most
+    return max((tip for tip in (*held.tips, len(held.tokens)) if tip <= most), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +50,12 @@ class Match:
     tokens: int
 
 
-def best_match(kind: MemoryKind, held: Iterable[TokenArray], wanted: TokenArray) -> Match | None:
+def best_match(held: Iterable[Held], wanted: TokenArray) -> Match | None:
     """The sequence that gives the most; the first of equals.  None where none gives any."""
     best: Match | None = None
-    for index, tokens in enumerate(held):
-        count = reusable(kind, len(tokens), common_prefix(tokens, wanted), len(wanted))
+    for index, one in enumerate(held):
+        common = common_prefix(one.tokens, wanted)
+        count = reusable(one, common, len(wanted))
         if count > (best.tokens if best else 0):
             best = Match(index, count)
     return best

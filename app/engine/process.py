@@ -155,6 +155,7 @@ class _Process:
             most_running=params.sequences,
             clock=time.perf_counter,
             new_seed=lambda: secrets.randbits(32),
+            spill_bytes=params.spill_bytes,
         )
         while True:
             if not self._drain(engine):

@@ -8,7 +8,7 @@ one that has waited is not overtaken for ever.
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 
-from app.engine.cost import CostModel
+from app.engine.cost import CostModel, Shape
 from app.engine.sequence import Sequence
 
 _HEAD_START = 64
@@ -45,10 +45,11 @@ class Plan:
         return not self.rows and not self.chunks
 
 
-def prefill_budget(cost: CostModel, pace: Pace, rows: int, limit: int) -> int:
-    """How many prompt tokens the next step may read beside `rows` decode rows, at most `limit`."""
-    seconds = (pace.gap - 1.0) * cost.decode_seconds(rows) if rows else pace.alone_seconds
-    return max(0, min(limit, max(pace.floor, cost.chunk_for(seconds))))
+def prefill_budget(cost: CostModel, pace: Pace, rows: int, cells: int) -> int:
+    """How many prompt tokens the next step may read beside `rows` decode rows, with `cells` cells in use."""
+    alone = cost.seconds(Shape(rows, 0, cells)) if rows else None
+    seconds = pace.alone_seconds if alone is None else pace.gap * alone
+    return max(pace.floor, cost.chunk_for(seconds, rows, cells))
 
 
 def reading_order(reading: Seq[Sequence]) -> list[Sequence]:
@@ -65,7 +66,7 @@ def plan(running: Seq[Sequence], reading: Seq[Sequence], budget: int) -> Plan:
     """Give every running sequence its row and share `budget` prefill tokens among the reading ones."""
     chunks: list[tuple[Sequence, int]] = []
     for sequence in reading_order(reading):
-        count = min(budget, sequence.remaining)
+        count = min(budget, sequence.chunk_limit)
         if count <= 0:
             break
         chunks.append((sequence, count))

@@ -16,7 +16,8 @@ class Sequence:
 
     `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `arrival` orders requests of one
     class and is kept when the request is parked.  `waited` counts prefill tokens of others that were read while
-    this one was reading; `boost` is the class of the most urgent request that waits for this one's prefix.
+    this one was reading; `boost` is the class of the most urgent request that waits for this one's prefix; `marks` are
+    the positions at which the state is to be kept, so that a chunk ends there.
     """
 
     submit: Submit
@@ -31,6 +32,7 @@ class Sequence:
     waited: int = 0
     boost: Priority = Priority.BACKGROUND
     place: int = 0
+    marks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self.tokens = TokenBuffer(np.array(self.submit.tokens, np.int32))
@@ -56,6 +58,12 @@ class Sequence:
     def remaining(self) -> int:
         """Tokens that must be evaluated before the next one can be chosen; 1 while running."""
         return len(self.tokens) - self.evaluated
+
+    @property
+    def chunk_limit(self) -> int:
+        """The most tokens that its next chunk may hold: up to the next mark."""
+        at = self.evaluated
+        return min((mark - at for mark in self.marks if mark > at), default=self.remaining)
 
     @property
     def running(self) -> bool:

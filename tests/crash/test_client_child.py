@@ -11,6 +11,10 @@ from typing import Any
 import psutil
 import pytest
 
+<<<<<<< HEAD
+=======
+from app.client import process
+>>>>>>> main
 from app.client.child import Child, Limits
 from app.client.death import Death
 from app.client.process import Patience
@@ -26,6 +30,10 @@ from tests.scripted_children import (
     begin,
     run,
     threads,
+<<<<<<< HEAD
+=======
+    turns,
+>>>>>>> main
     until,
 )
 
@@ -176,7 +184,12 @@ def test_a_child_that_beats_is_left_alone_however_long_it_is_quiet() -> None:
         heard = Heard(Script(fault="deaf"), clock=clock, patience=SHORT)
         await heard.load()
         for _ in range(5):
+<<<<<<< HEAD
             clock.advance(40.0)
+=======
+            # Longer than it may be silent, but there is a beat within the grace.
+            clock.advance(61.0)
+>>>>>>> main
             await until(lambda: heard.child._heard_at == clock.now())
         assert heard.deaths == []
         await heard.child.stop()
@@ -213,6 +226,62 @@ def test_a_child_that_ignores_shutdown_is_ended_by_force(
     run(scenario())
 
 
+<<<<<<< HEAD
+=======
+def test_a_child_that_is_killed_before_it_runs_is_killed_once_it_does() -> None:
+    async def scenario() -> None:
+        heard = Heard()
+        with process._PROCESSES:
+            load = begin(heard.load())
+            await asyncio.sleep(0)
+            heard.child.kill("is not wanted")
+        with pytest.raises(EngineDied, match="is not wanted"):
+            await load
+        assert [death.exitcode for death in heard.deaths] == [-signal.SIGKILL]
+
+    run(scenario())
+
+
+def test_a_child_that_cannot_be_started_says_why() -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    async def scenario() -> None:
+        heard = Heard()
+        with process._PROCESSES:
+            load = begin(heard.load())
+            await asyncio.sleep(0)
+            # No descriptor is left for the process's own pipes.
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            with pytest.raises(EngineDied, match=r"could not be started \(Too many open files\)"):
+                await load
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert [death.started for death in heard.deaths] == [False]
+        await heard.child.stop()
+        assert threads() == set()
+
+    run(scenario())
+
+
+def test_a_child_that_survives_a_kill_is_given_up_and_told_once() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        heard = Heard(clock=clock)
+        await heard.load()
+        heard.child.kill("did not answer for 60 s")
+        # As if it were still there: its end cannot have been told yet.
+        clock.advance(6.0)
+        assert heard.deaths == [Death("engine", why="did not answer for 60 s")]
+        await until(lambda: threads() == set())
+        await turns()
+        assert len(heard.deaths) == 1
+
+    run(scenario())
+
+
+>>>>>>> main
 def test_stop_before_ready_leaves_nothing() -> None:
     async def scenario() -> None:
         heard = Heard(Script(fault="hang at start"), patience=SHORT)

@@ -84,7 +84,7 @@ def make_rig(api: Any) -> Iterator[MakeRig]:
     opened: list[tuple[Model, LlamaBackend]] = []
     native_log = llama.NativeLog(api)
 
-    def make(path: Path, *, most_running: int = 4, **params: Any) -> Rig:
+    def make(path: Path, *, most_running: int = 4, spill_bytes: int = 0, **params: Any) -> Rig:
         settings = {"pool_tokens": 1024, "sequences": most_running, "batch": 128, "threads": 2}
         load = LoadParams(str(path), **{**settings, **params})
         model = Model(api, load, native_log, lambda fraction: True)
@@ -96,6 +96,7 @@ def make_rig(api: Any) -> Iterator[MakeRig]:
             most_running=most_running,
             clock=time.perf_counter,
             new_seed=lambda: 5,
+            spill_bytes=spill_bytes,
         )
         return Rig(backend, engine, log)
 
@@ -117,8 +118,17 @@ def replay(
     `rewrite(call, tokens)` may put other tokens in place of those of a decode call.
     """
     found = []
+    saved: dict[str, bytes] = {}
     for number, record in enumerate(records):
-        if "remove" in record:
+        if "save_tip" in record:
+            saved[record["name"]] = backend.save_tip(record["save_tip"]) or b""
+        elif "load_tip" in record:
+            assert backend.load_tip(record["load_tip"], saved[record["name"]]) == record["done"]
+        elif "save" in record:
+            saved[record["name"]] = backend.save(record["save"]) or b""
+        elif "restore" in record:
+            assert backend.restore(record["restore"], saved[record["name"]]) == record["done"]
+        elif "remove" in record:
             backend.remove(*record["remove"])
         elif "copy" in record:
             backend.copy(*record["copy"])

@@ -92,7 +92,8 @@ def _family(records: list[dict[str, Any]], watched: int) -> set[tuple[int, int]]
         elif "copy" in record:
             source, target, start, end = record["copy"]
             owners[target] = {cell for cell in owners[source] if start <= cell[2] < end}
-        else:
+        elif "decode" in record:
+            # A tip stands for positions that the copy before it names already.
             call = record["decode"]
             rows = zip(call["sequences"], call["positions"], strict=True)
             for row, (sequence, position) in enumerate(rows):

@@ -34,7 +34,8 @@ requests = st.builds(
     aborts=st.dictionaries(st.integers(0, 8), st.integers(0, 30), max_size=3),
     kind=st.sampled_from(list(MemoryKind)),
     cells=st.sampled_from([96, 160, 400]),
-    sequences=st.sampled_from([3, 6]),
+    sequences=st.sampled_from([4, 7]),
+    spill_bytes=st.sampled_from([0, 3000, 100_000]),
 )
 def test_every_schedule_gives_the_lone_answer(
     submits: list[Submit],
@@ -43,9 +44,10 @@ def test_every_schedule_gives_the_lone_answer(
     kind: MemoryKind,
     cells: int,
     sequences: int,
+    spill_bytes: int,
 ) -> None:
     backend = FakeBackend(cells=cells, sequences=sequences, batch=24, kind=kind)
-    run = make_run(backend)
+    run = make_run(backend, spill_bytes=spill_bytes)
     due = {request: steps for request, steps in aborts.items() if request < len(submits)}
     for index, submit in enumerate(submits):
         run.engine.submit(with_id(submit, index))

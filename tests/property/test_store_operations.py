@@ -248,5 +248,5 @@ def test_short_series() -> None:
 @pytest.mark.soak
 def test_long_series() -> None:
     run_state_machine_as_test(
-        StoreMachine, settings=settings(max_examples=200, stateful_step_count=60)
+        StoreMachine, settings=settings(max_examples=50, stateful_step_count=50)
     )

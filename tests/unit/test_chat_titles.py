@@ -18,6 +18,7 @@ from app.chat import titles
         ("\u202egnp.exe\u2066x", "gnp.exex"),
         ("<b>hi</b> & bye", "‹b›hi‹/b› & bye"),
         ("line\u2028break", "line"),
+        ("a\ud83db\x00c", "a\ufffdb\ufffdc"),
         ("👩\u200d🚀 says hi", "👩\u200d🚀 says hi"),
         ("...", "..."),
         ("   \n ", ""),

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -113,7 +113,7 @@ def run(tmp_path: Path) -> Callable[..., None]:
             finished = [event.message.id for event in room.of(MessageFinished)]
             assert len(finished) == len(set(finished)), "an answer ended twice"
 
-        asyncio.run(main(), debug=False)
+        asyncio.run(main())
 
     return play
 
@@ -689,7 +689,7 @@ def test_titles_and_names(run: Callable[..., None]) -> None:
         assert (await room.service.conversations())[0].title == first
         await room.service.rename(chat, "a\ud83db\n<b>\u202e" + "x" * 200)
         title = room.of(ConversationChanged)[-1].conversation.title
-        assert title.startswith("a b ‹b›x")
+        assert title.startswith("a\ufffdb ‹b›x")
         assert len(title) == 80
 
     run(scenario)
@@ -715,6 +715,5 @@ def test_the_window_keeps_its_tabs_and_values(run: Callable[..., None]) -> None:
         await room.service.set_value("geometry", b"x")
         assert await room.service.open_tabs() == ((chat,), 0)
         assert await room.service.value("geometry") == b"x"
-        assert replace(room.settings) == room.settings
 
     run(scenario)

@@ -484,7 +484,13 @@ def test_another_model_ends_the_old_ones_requests_and_starts_when_it_is_gone() -
         await made.model.load(PATH)
         running = await made.ask("hi")
         old = made.engine
-        await made.model.load("/models/other.gguf")
+        old.stop_gate = asyncio.Event()
+        load = begin(made.model.load("/models/other.gguf"))
+        await turns()
+        assert made.model.state.name == "other"
+        assert made.engine is old
+        old.stop_gate.set()
+        await load
         end = ends(running)
         assert end.reason is FinishReason.ERROR
         assert "Another model was loaded" in end.error
@@ -504,17 +510,19 @@ def test_of_many_loads_the_last_one_counts_and_requests_wait_for_it() -> None:
         for name in "abc":
             loads.append(begin(made.model.load(f"/models/{name}.gguf")))
             await turns()
+            made.engine.stop_gate = made.engines.gate
+        assert [link.stops for link in made.engines.links] == [1]
         waiting = await made.ask("hi")
         made.engines.gate.set()
         await asyncio.gather(*loads)
         await turns()
         assert made.model.state.name == "c"
         assert made.model.state.phase is ModelPhase.READY
-        assert [link.stops for link in made.engines.links] == [1, 1, 0]
+        assert [link.stops for link in made.engines.links] == [1, 0]
         made.write("x", end=FinishReason.STOP)
         assert (await waiting)[0] == LOADS
         await made.model.close()
-        assert [link.stops for link in made.engines.links] == [1, 1, 1]
+        assert [link.stops for link in made.engines.links] == [1, 1]
 
     run(scenario())
 
@@ -618,7 +626,7 @@ def test_an_engine_that_keeps_dying_soon_is_given_up_until_it_is_loaded_by_hand(
     run(scenario())
 
 
-def test_a_death_in_the_moment_of_loading_is_a_death() -> None:
+def test_an_engine_that_dies_while_the_vocabulary_is_read_has_failed() -> None:
     async def scenario() -> None:
         made = Made(path=PATH)
         made.texts.gate = asyncio.Event()
@@ -627,8 +635,10 @@ def test_a_death_in_the_moment_of_loading_is_a_death() -> None:
         made.engine.die()
         made.texts.gate.set()
         assert (await task)[-1].reason is FinishReason.ERROR
-        assert made.model.state.phase is ModelPhase.UNLOADED
+        assert made.model.state.phase is ModelPhase.FAILED
         assert "stopped unexpectedly" in made.model.state.error
+        await turns()
+        assert made.texts.last.stops == 1
         await made.model.close()
 
     run(scenario())

@@ -1,5 +1,7 @@
 """What the engine does with requests, step by step, on the fake backend."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.engine.backend import MemoryKind
@@ -68,13 +70,16 @@ def test_the_same_prompt_again_evaluates_one_token() -> None:
     assert run.tokens[0] == run.tokens[1] == run.tokens[2]
 
 
-def test_a_recurrent_memory_never_shares_part_of_a_sequence() -> None:
-    run = make_run(FakeBackend(cells=400, batch=64, kind=MemoryKind.RECURRENT))
-    run.engine.submit(request(1, SHARED, limit=4))
+@pytest.mark.parametrize(("fork_at", "cached"), [(48, 48), (30, 30), (20, 0)])
+def test_a_recurrent_memory_is_forked_only_where_its_state_was_kept(
+    fork_at: int, cached: int
+) -> None:
+    run = make_run(FakeBackend(cells=400, batch=64, kind=MemoryKind.RECURRENT), spill_bytes=10_000)
+    run.engine.submit(replace(request(1, SHARED, limit=4), marks=(30,)))
     finish(run)
-    run.engine.submit(request(2, (*SHARED[:-1], 63), limit=4))
+    run.engine.submit(request(2, (*SHARED[:fork_at], 63, 62), limit=4))
     finish(run)
-    assert run.ends[2].usage.cached_tokens == 0
+    assert run.ends[2].usage.cached_tokens == cached
 
 
 @pytest.mark.parametrize("phase", ["waiting", "reading", "running"])
