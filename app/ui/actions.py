@@ -117,9 +117,11 @@ class ActionButton(QToolButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(QColor(t.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
         hovered = self.underMouse() and self.isEnabled()
-        painter.setBrush(QColor(t.line) if hovered or self.isDown() else Qt.BrushStyle.NoBrush)
+        primary = self.wanted.verb is Verb.RETRY
+        ground = QColor(t.raised) if primary else Qt.BrushStyle.NoBrush
+        painter.setBrush(QColor(t.line) if hovered or self.isDown() else ground)
         painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 6, 6)
-        painter.setPen(QColor(t.text if hovered else t.quiet))
+        painter.setPen(QColor(t.text if hovered or primary else t.quiet))
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.text())
 
 
@@ -165,7 +167,8 @@ class ActionPool:
         if item.at_right:
             left = item.area.right() + 1 - size.width()
         else:
-            left = ends.get((item.message, item.block), item.area.left() - _SIDE)
+            begin = item.area.left() - (0 if item.verb is Verb.RETRY else _SIDE)
+            left = ends.get((item.message, item.block), begin)
             ends[item.message, item.block] = left + size.width() + theme.GAP_1
         button.setGeometry(QRect(left, top, size.width(), size.height()))
 

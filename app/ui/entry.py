@@ -27,8 +27,9 @@ class Entry:
     `blocks` is empty until `open`; then it is the head, the blocks of the body, and the foot.
     """
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: Message, *, first: bool = False) -> None:
         self.message = message
+        self._first = first
         self.blocks: list[Block] = []
         self.offsets = Offsets()
         self._pending: list[str] = [message.text] if message.text else []
@@ -76,7 +77,10 @@ class Entry:
 
     def open(self, width: int, style: Style) -> None:
         """Make the blocks."""
-        self.blocks = [HeadBlock(self.message.role), FootBlock(self.message, self.has_text)]
+        self.blocks = [
+            HeadBlock(self.message.role, first=self._first),
+            FootBlock(self.message, self.has_text),
+        ]
         for block in self.blocks:
             block.estimate(width, style)
             self.offsets.append(block.height)

@@ -87,7 +87,9 @@ def verbs_of(message: Message, has_text: bool) -> tuple[Verb, ...]:
     if message.role is not Role.ASSISTANT or message.status is Status.STREAMING:
         return ()
     again = Verb.REGENERATE if message.status is Status.DONE and has_text else Verb.RETRY
-    return (Verb.COPY_ANSWER, again) if has_text else (again,)
+    if not has_text:
+        return (again,)
+    return (again, Verb.COPY_ANSWER) if again is Verb.RETRY else (Verb.COPY_ANSWER, again)
 
 
 def figures_of(message: Message) -> str:
@@ -109,8 +111,8 @@ def figures_of(message: Message) -> str:
 class HeadBlock(Block):
     """The quiet label above a message."""
 
-    def __init__(self, role: Role) -> None:
-        super().__init__(theme.GAP_2)
+    def __init__(self, role: Role, *, first: bool = False) -> None:
+        super().__init__(theme.GAP_5 if first else theme.GAP_2)
         self._role = role
         self._label = RichText([Run(speaker(role))])
 
