@@ -1,5 +1,7 @@
 """Whatever is appended in whatever pieces, the leaves are those of parsing the whole text at once."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -66,7 +68,7 @@ def whole(source: str, dialect: Dialect) -> list[Leaf]:
 
 def pieces_of(source: str, cuts: list[int]) -> list[str]:
     places = sorted({cut % (len(source) + 1) for cut in cuts} | {0, len(source)})
-    return [source[start:end] for start, end in zip(places, places[1:], strict=False)]
+    return [source[start:end] for start, end in pairwise(places)]
 
 
 @pytest.mark.slow
