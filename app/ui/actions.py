@@ -5,6 +5,7 @@ A pool: buttons are taken for the blocks in view and given back when these leave
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QEnterEvent, QFocusEvent, QPainter, QPaintEvent, QPen
@@ -137,6 +138,7 @@ class ActionPool:
     def place(self, wanted: Sequence[Wanted]) -> list[ActionButton]:
         """Show exactly these; return the buttons that were made for it and are to be connected."""
         keys = {item.key for item in wanted}
+        same = keys == self._used.keys()
         for key in [key for key in self._used if key not in keys]:
             button = self._used.pop(key)
             if button.hasFocus():
@@ -151,6 +153,9 @@ class ActionPool:
             button.serve(item)
             self._seat(button, item, ends)
             button.show()
+        if not same:
+            for before, after in pairwise(self.buttons):
+                QWidget.setTabOrder(before, after)
         return made
 
     def _take(self, made: list[ActionButton]) -> ActionButton:

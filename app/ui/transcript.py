@@ -5,7 +5,6 @@ not at all while the view is hidden.  Nothing is loaded or opened here: a clicke
 """
 
 import time
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -29,6 +28,7 @@ from app.chat.models import Message, Role, Status
 from app.ui import accessible
 from app.ui.actions import ActionButton, ActionPool, JumpButton, Wanted
 from app.ui.code import CodeBlock
+from app.ui.colour_queue import ColourQueue
 from app.ui.entry import Entry
 from app.ui.flow import Spot
 from app.ui.flow_view import FlowView
@@ -79,12 +79,11 @@ class Transcript(FlowView):
         self._waiting: set[int] = set()
         self._hovered: int | None = None
         self._flushes = 0
-        self._to_colour: deque[CodeBlock] = deque()
         self._redraw = QTimer(self)
         self._redraw.setSingleShot(True)
         self._redraw.timeout.connect(self.flush)
-        self._colour = QTimer(self)
-        self._colour.timeout.connect(self._colour_slice)
+        self._colours = ColourQueue(self)
+        self._colours.coloured.connect(self._show_colours)
         self._pool = ActionPool(self.viewport(), self)
         self._pointer = Pointer(self)
         self._pointer.linkClicked.connect(self.linkActivated)
@@ -151,7 +150,7 @@ class Transcript(FlowView):
         self._waiting = {waiting for waiting in self._waiting if waiting < index}
         self.selection.truncate(index)
         self._hovered = None
-        self._to_colour.clear()
+        self._colours.clear()
         self.flow.truncate(index)
 
     @Slot()
@@ -180,7 +179,8 @@ class Transcript(FlowView):
             block = self.block_at(spot)
             if isinstance(block, CodeBlock):
                 wanted.append(self._copy_code(spot, block))
-                self._ask_for_colours(spot, block)
+                if self.flow.entries[spot.entry].is_complete(spot.block):
+                    self._colours.ask(block)
             elif isinstance(block, FootBlock):
                 wanted += self._foot_actions(spot, block, spot.entry == last_answer)
         for button in self._pool.place(wanted):
@@ -239,25 +239,8 @@ class Transcript(FlowView):
     def _reveal_focused(self, button: ActionButton) -> None:
         self.placed()
 
-    # --- colours of code --------------------------------------------------------------------------------------
-
-    def _ask_for_colours(self, spot: Spot, block: CodeBlock) -> None:
-        if not self.flow.entries[spot.entry].is_complete(spot.block) or block in self._to_colour:
-            return
-        if block.wants_colours():
-            self._to_colour.append(block)
-            self._colour.start(0)
-
-    @Slot()
-    def _colour_slice(self) -> None:
-        """A few milliseconds of colouring; when a block is done it is painted again."""
-        if not self._to_colour:
-            self._colour.stop()
-            return
-        block = self._to_colour[0]
-        if not block.colour_slice():
-            return
-        self._to_colour.popleft()
+    @Slot(object)
+    def _show_colours(self, block: CodeBlock) -> None:
         for spot in self.flow.spots:
             if self.block_at(spot) is block:
                 self.viewport().update(self.spot_rect(spot))
@@ -342,6 +325,14 @@ class Transcript(FlowView):
 
     # --- Qt's events ------------------------------------------------------------------------------------------
 
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
+            keys = QKeySequence.StandardKey
+            if event.matches(keys.Copy) or event.matches(keys.SelectAll):
+                event.accept()
+                return True
+        return super().event(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
@@ -403,10 +394,9 @@ class Transcript(FlowView):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.flush()
-        if self._to_colour:
-            self._colour.start(0)
+        self._colours.resume()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._redraw.stop()
-        self._colour.stop()
+        self._colours.pause()

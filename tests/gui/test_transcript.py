@@ -44,7 +44,9 @@ def test_messages_are_shown_in_order(view: Transcript, chat: Chat) -> None:
 
 
 def test_text_is_the_same_streamed_and_opened_again(view: Transcript, chat: Chat) -> None:
-    source = "use <div> & <span>\n\n1. a List<String> x\n2. `<b>`\n\n<!-- hi -->\n\n&lt;b&gt; &copy;\n"
+    source = (
+        "use <div> & <span>\n\n1. a List<String> x\n2. `<b>`\n\n<!-- hi -->\n\n&lt;b&gt; &copy;\n"
+    )
     answer = chat.answer("", Status.STREAMING)
     view.set_messages([answer])
     for character in source:
@@ -82,7 +84,12 @@ def test_a_streaming_answer_without_text_says_so(view: Transcript, chat: Chat) -
     ("status", "text", "error", "shown"),
     [
         (Status.STOPPED, "half", "", "Stopped"),
-        (Status.INTERRUPTED, "half", "", "Interrupted: Tutti ended while this answer was being written."),
+        (
+            Status.INTERRUPTED,
+            "half",
+            "",
+            "Interrupted: Tutti ended while this answer was being written.",
+        ),
         (Status.FAILED, "", "The engine died. Press Retry.", "The engine died. Press Retry."),
         (Status.DONE, " \n", "", "Empty answer: the model ended without writing anything."),
     ],
@@ -100,7 +107,9 @@ def test_a_broken_answer_says_why_and_offers_retry(
     assert caught.args == [2]
 
 
-def test_figures_and_actions_of_a_finished_answer(view: Transcript, chat: Chat, qtbot: QtBot) -> None:
+def test_figures_and_actions_of_a_finished_answer(
+    view: Transcript, chat: Chat, qtbot: QtBot
+) -> None:
     usage = Usage(prompt_tokens=530, completion_tokens=381, cached_tokens=412)
     view.set_messages([chat.user("q"), chat.answer("text", usage=usage, seconds=12.3)])
     assert "31 tok/s · 12.3 s · 412 of 530 from cache" in view.plain_text()
@@ -138,7 +147,9 @@ def test_a_final_text_that_differs_replaces_what_was_streamed(view: Transcript, 
     view.set_messages([answer])
     view.append_text(answer.id, "- one\n- two\n\n|a|b|\n|-|-|\n|1|2|\n")
     view.flush()
-    view.update_message(type(answer)(**{**facts(answer), "text": "other", "status": Status.STOPPED}))
+    view.update_message(
+        type(answer)(**{**facts(answer), "text": "other", "status": Status.STOPPED})
+    )
     assert view.plain_text() == "Tutti\nother\nStopped"
 
 
@@ -168,7 +179,9 @@ def test_actions_show_for_the_last_answer_under_the_mouse_and_with_the_focus(
 
 
 def test_copying_code_gives_the_block_exactly(view: Transcript, chat: Chat, qtbot: QtBot) -> None:
-    view.set_messages([chat.answer("- item\n  ```py\n  x = 1\n\n    y = 2\n  ```\n\n~~~\n```\n~~~\nend")])
+    view.set_messages(
+        [chat.answer("- item\n  ```py\n  x = 1\n\n    y = 2\n  ```\n\n~~~\n```\n~~~\nend")]
+    )
     copies = buttons(view, "copyCode")
     assert [button.accessibleName() for button in copies] == ["Copy code"] * 2
     taken = []
@@ -178,7 +191,9 @@ def test_copying_code_gives_the_block_exactly(view: Transcript, chat: Chat, qtbo
     assert taken == ["x = 1\n\n  y = 2\n", "```\n"]
 
 
-def test_code_is_coloured_once_its_block_is_complete(view: Transcript, chat: Chat, qtbot: QtBot) -> None:
+def test_code_is_coloured_once_its_block_is_complete(
+    view: Transcript, chat: Chat, qtbot: QtBot
+) -> None:
     answer = chat.answer("", Status.STREAMING)
     view.set_messages([answer])
     view.append_text(answer.id, "```python\ndef f():\n    return 'x'\n")

@@ -77,7 +77,9 @@ def paint(view: Transcript) -> None:
 def on_screen(view: Transcript) -> QImage:
     """What the window shows, blits and all."""
     paint(view)
-    return view.screen().grabWindow(view.winId()).toImage().convertToFormat(QImage.Format.Format_RGB32)
+    return (
+        view.screen().grabWindow(view.winId()).toImage().convertToFormat(QImage.Format.Format_RGB32)
+    )
 
 
 def painted_anew(view: Transcript) -> QImage:
