@@ -1,12 +1,14 @@
 """The transcript for screen readers: a list whose items are the messages, each with its text.
 
-Qt asks the factory for an interface when a reader asks for one; interfaces are kept as long as what they stand
-for.  That an answer is finished is announced once, not token by token.
+Qt asks the factory for an interface when a reader asks for one.  Interfaces are kept for good, since a reader may
+hold one longer than the widget lives: it then says that it is not valid.  That an answer is finished is announced
+once, not token by token.
 """
 
 from __future__ import annotations
 
 import builtins
+import weakref
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject, QPoint, QRect
@@ -16,9 +18,11 @@ from PySide6.QtGui import (
     QAccessibleInterface,
     QAccessibleTextInterface,
     QColor,
+    QGuiApplication,
     QWindow,
 )
 from PySide6.QtWidgets import QAccessibleWidget, QWidget
+from shiboken6 import isValid
 
 from app.ui.rich_text import cut, units
 
@@ -61,18 +65,25 @@ class MessageItem(QAccessibleInterface):
         self._index = index
         self._text = MessageText(self)
 
+    def _view(self) -> Transcript | None:
+        """The transcript, if it still has this message."""
+        view = self._owner.view()
+        return view if view is not None and self._index < view.message_count() else None
+
     def isValid(self) -> bool:
-        return self._index < self._owner.count()
+        return self._view() is not None
 
     def object(self) -> QObject | None:  # type: ignore[override]
         return None
 
     def window(self) -> QWindow | None:  # type: ignore[override]
-        return self._owner.window()
+        view = self._view()
+        return view.window().windowHandle() if view is not None else None
 
     def content(self) -> str:
         """What a reader of this message sees."""
-        return self._owner.view().message_text(self._index) if self.isValid() else ""
+        view = self._view()
+        return view.message_text(self._index) if view is not None else ""
 
     def text(self, t: QAccessible.Text) -> str:
         return self.content() if t in (QAccessible.Text.Name, QAccessible.Text.Value) else ""
@@ -81,7 +92,8 @@ class MessageItem(QAccessibleInterface):
         """A message cannot be changed here."""
 
     def rect(self) -> QRect:
-        return self._owner.view().message_rect(self._index)
+        view = self._view()
+        return view.message_rect(self._index) if view is not None else QRect()
 
     def role(self) -> QAccessible.Role:
         return QAccessible.Role.ListItem
@@ -109,10 +121,10 @@ class MessageItem(QAccessibleInterface):
         return -1
 
     def foregroundColor(self) -> QColor:
-        return self._owner.view().palette().text().color()
+        return QGuiApplication.palette().text().color()
 
     def backgroundColor(self) -> QColor:
-        return self._owner.view().palette().base().color()
+        return QGuiApplication.palette().base().color()
 
     def interface_cast(self, t: QAccessible.InterfaceType) -> builtins.object:  # type: ignore[override]
         return self._text if t is QAccessible.InterfaceType.TextInterface else None
@@ -123,24 +135,25 @@ class TranscriptList(QAccessibleWidget):
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget, QAccessible.Role.List)
+        self._view = weakref.ref(widget)
         self._items: list[MessageItem] = []
 
-    def view(self) -> Transcript:
-        return cast("Transcript", self.widget())
-
-    def count(self) -> int:
-        """The number of messages."""
-        return self.view().message_count() if self.isValid() else 0
+    def view(self) -> Transcript | None:
+        """The transcript, as long as it lives."""
+        widget = self._view()
+        return cast("Transcript", widget) if widget is not None and isValid(widget) else None
 
     def childCount(self) -> int:
-        return self.count() + len(self.view().action_buttons())
+        view = self.view()
+        return view.message_count() + len(view.action_buttons()) if view is not None else 0
 
     def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]
-        count = self.count()
-        if index < 0 or index >= self.childCount():
+        view = self.view()
+        if view is None or not 0 <= index < self.childCount():
             return None
+        count = view.message_count()
         if index >= count:
-            return QAccessible.queryAccessibleInterface(self.view().action_buttons()[index - count])
+            return QAccessible.queryAccessibleInterface(view.action_buttons()[index - count])
         while len(self._items) <= index:
             item = MessageItem(self, len(self._items))
             QAccessible.registerAccessibleInterface(item)
@@ -163,15 +176,15 @@ class TranscriptList(QAccessibleWidget):
         return None
 
 
-_lists: dict[int, TranscriptList] = {}
+_kept: list[TranscriptList] = []
+_installed: list[bool] = []
 
 
 def _make(class_name: str, widget: QObject | None) -> QAccessibleInterface | None:
     if class_name != "Transcript" or not isinstance(widget, QWidget):
         return None
-    made = TranscriptList(widget)
-    _lists[id(widget)] = made
-    return made
+    _kept.append(TranscriptList(widget))
+    return _kept[-1]
 
 
 def install() -> None:
@@ -181,15 +194,7 @@ def install() -> None:
         _installed.append(True)
 
 
-def forget(widget: QWidget) -> None:
-    """The widget is no more."""
-    _lists.pop(id(widget), None)
-
-
 def announce(widget: QWidget, words: str) -> None:
     """Say this, once, when the reader pauses."""
     if QAccessible.isActive():
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(widget, words))
-
-
-_installed: list[bool] = []

@@ -5,6 +5,7 @@ A pool: buttons are taken for the blocks in view and given back when these leave
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QEnterEvent, QFocusEvent, QPainter, QPaintEvent, QPen
@@ -117,9 +118,11 @@ class ActionButton(QToolButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(QColor(t.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
         hovered = self.underMouse() and self.isEnabled()
-        painter.setBrush(QColor(t.line) if hovered or self.isDown() else Qt.BrushStyle.NoBrush)
+        primary = self.wanted.verb is Verb.RETRY
+        ground = QColor(t.raised) if primary else Qt.BrushStyle.NoBrush
+        painter.setBrush(QColor(t.line) if hovered or self.isDown() else ground)
         painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 6, 6)
-        painter.setPen(QColor(t.text if hovered else t.quiet))
+        painter.setPen(QColor(t.text if hovered or primary else t.quiet))
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.text())
 
 
@@ -135,6 +138,7 @@ class ActionPool:
     def place(self, wanted: Sequence[Wanted]) -> list[ActionButton]:
         """Show exactly these; return the buttons that were made for it and are to be connected."""
         keys = {item.key for item in wanted}
+        same = keys == self._used.keys()
         for key in [key for key in self._used if key not in keys]:
             button = self._used.pop(key)
             if button.hasFocus():
@@ -149,6 +153,9 @@ class ActionPool:
             button.serve(item)
             self._seat(button, item, ends)
             button.show()
+        if not same:
+            for before, after in pairwise(self.buttons):
+                QWidget.setTabOrder(before, after)
         return made
 
     def _take(self, made: list[ActionButton]) -> ActionButton:
@@ -165,7 +172,8 @@ class ActionPool:
         if item.at_right:
             left = item.area.right() + 1 - size.width()
         else:
-            left = ends.get((item.message, item.block), item.area.left() - _SIDE)
+            begin = item.area.left() - (0 if item.verb is Verb.RETRY else _SIDE)
+            left = ends.get((item.message, item.block), begin)
             ends[item.message, item.block] = left + size.width() + theme.GAP_1
         button.setGeometry(QRect(left, top, size.width(), size.height()))
 

@@ -8,13 +8,13 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QTextLayout, QTextLine, QTextOption
+from PySide6.QtGui import QTextLayout, QTextOption
 
 from app.ui import theme
 from app.ui.blocks import Canvas, LeafBlock, Span
 from app.ui.colouring import Coloured, Colouring, is_colourable
 from app.ui.leaves import Code, Leaf
-from app.ui.rich_text import cut, units
+from app.ui.rich_text import EXTRA_WIDTH, cut, extents, has_right_to_left, units
 from app.ui.text_style import CODE_PITCH, Style
 
 HEADER = 36
@@ -127,7 +127,7 @@ class CodeBlock(LeafBlock):
         painter.drawRoundedRect(card, theme.RADIUS, theme.RADIUS)
         painter.setPen(style.quiet)
         painter.setFont(style.small)
-        label = QRect(left + PAD, top + 2, self._view_width - 80, HEADER)
+        label = QRect(left + PAD, top, self._view_width - 80, HEADER)
         painter.drawText(label, Qt.AlignmentFlag.AlignVCenter, self._label())
         self._paint_lines(canvas, left + PAD, top + HEADER)
 
@@ -162,11 +162,13 @@ class CodeBlock(LeafBlock):
         if end <= 0 or start > length:
             return
         text_line = self._layout(line).lineAt(0)
-        x1, x2 = (_x(text_line, max(0, start)), _x(text_line, min(length, end)))
+        mixed = has_right_to_left(self.leaf.lines[line])
+        for x1, x2 in extents(text_line, max(0, start), min(length, end), mixed=mixed):
+            area = QRectF(left - self.scrolled + x1, y, x2 - x1, CODE_PITCH)
+            canvas.painter.fillRect(area, canvas.style.selection)
         if end > length and line + 1 < len(self.leaf.lines):
-            x2 += 6
-        area = QRectF(left - self.scrolled + x1, y, x2 - x1, CODE_PITCH)
-        canvas.painter.fillRect(area, canvas.style.selection)
+            x = left - self.scrolled + text_line.naturalTextWidth()
+            canvas.painter.fillRect(QRectF(x, y, EXTRA_WIDTH, CODE_PITCH), canvas.style.selection)
 
     def _paint_bar(self, canvas: Canvas, left: int, y: int) -> None:
         share = self._view_width / self._widest
@@ -262,8 +264,3 @@ class CodeBlock(LeafBlock):
 
     def covers_text(self, point: QPointF) -> bool:
         return point.y() >= self.gap + HEADER
-
-
-def _x(line: QTextLine, position: int) -> float:
-    x = line.cursorToX(position)
-    return float(x[0]) if isinstance(x, tuple) else 0.0

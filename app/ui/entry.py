@@ -27,8 +27,9 @@ class Entry:
     `blocks` is empty until `open`; then it is the head, the blocks of the body, and the foot.
     """
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: Message, *, first: bool = False) -> None:
         self.message = message
+        self._first = first
         self.blocks: list[Block] = []
         self.offsets = Offsets()
         self._pending: list[str] = [message.text] if message.text else []
@@ -76,7 +77,10 @@ class Entry:
 
     def open(self, width: int, style: Style) -> None:
         """Make the blocks."""
-        self.blocks = [HeadBlock(self.message.role), FootBlock(self.message, self.has_text)]
+        self.blocks = [
+            HeadBlock(self.message.role, first=self._first),
+            FootBlock(self.message, self.has_text),
+        ]
         for block in self.blocks:
             block.estimate(width, style)
             self.offsets.append(block.height)
@@ -182,15 +186,7 @@ class Entry:
         return None
 
     def selected(self, start: tuple[int, int], end: tuple[int, int]) -> str:
-        """The text between two positions (block, offset): source lines for whole blocks, else what is seen.
-
-        Inside one block it is always what is seen: whoever marks a piece of code wants the code.
-        """
-        if start[0] == end[0]:
-            return self.blocks[start[0]].part(start[1], end[1])
-        return "".join(self._pieces(start, end))
-
-    def _pieces(self, start: tuple[int, int], end: tuple[int, int]) -> list[str]:
+        """The text between two positions (block, offset): source lines for whole blocks, else what is seen."""
         lines = self.text.split("\n")
         pieces: list[str] = []
         reached: int | None = None
@@ -214,7 +210,7 @@ class Entry:
             if pieces:
                 pieces.append("\n\n" if joint is None else joint)
             pieces.append(text)
-        return pieces
+        return "".join(pieces)
 
     def code_of(self, index: int) -> str:
         """The content of the code block at this index, exactly."""

@@ -5,6 +5,7 @@ fills are opaque and all heights whole pixels.  The scroll bar shows where the f
 small step of it is a step in pixels, and only a far jump goes by its value.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt, Signal
@@ -79,7 +80,7 @@ class FlowView(QAbstractScrollArea):
     def column(self) -> tuple[int, int]:
         """Left edge and width of the reading column, px of the viewport."""
         width = max(80, min(theme.COLUMN, self.viewport().width() - 2 * _MARGIN))
-        return max(_MARGIN, (self.viewport().width() - width) // 2), width
+        return max(_MARGIN, (self.width() - width) // 2), width
 
     def block_at(self, spot: Spot) -> Block:
         return self.flow.entries[spot.entry].blocks[spot.block]
@@ -123,29 +124,35 @@ class FlowView(QAbstractScrollArea):
         """Called after the flow was placed (for what is put on top of it)."""
 
     def _update_changed(self, before: dict[int, int]) -> None:
-        shifts, changed = set(), []
-        for spot in self.flow.spots:
-            key = id(self.block_at(spot))
-            if key in before and key not in self.flow.fresh:
-                shifts.add(spot.y - before[key])
-            else:
-                changed.append(spot)
-        if len(shifts) != 1:
+        """Move what stands as it stood; paint the rest."""
+        shift = self._common_shift(before)
+        if shift is None:
             self.viewport().update()
             return
-        shift = shifts.pop()
         if shift:
             self.work.blits += 1
             self.viewport().scroll(0, shift)
-        for spot in changed:
-            self.viewport().update(self.spot_rect(spot))
-        bottom = self.spot_rect(self.flow.spots[-1]).bottom() + 1
-        if bottom < self.viewport().height() and (
-            changed or shift or len(before) != len(self._on_screen)
-        ):
-            self.viewport().update(
-                0, bottom, self.viewport().width(), self.viewport().height() - bottom
-            )
+        changed = False
+        for spot in self.flow.spots:
+            key = id(self.block_at(spot))
+            if key in self.flow.fresh or before.get(key) != spot.y - shift:
+                self.viewport().update(self.spot_rect(spot))
+                changed = True
+        below = self.spot_rect(self.flow.spots[-1]).bottom() + 1
+        if changed or shift or len(before) != len(self._on_screen):
+            rest = self.viewport().rect()
+            rest.setTop(below)
+            self.viewport().update(rest)
+
+    def _common_shift(self, before: dict[int, int]) -> int | None:
+        """By how much most of what is in view has moved; None if nothing of it was in view before."""
+        moved: Counter[int] = Counter()
+        for spot in self.flow.spots:
+            block = self.block_at(spot)
+            key = id(block)
+            if key in before and key not in self.flow.fresh:
+                moved[spot.y - before[key]] += block.height
+        return moved.most_common(1)[0][0] if moved else None
 
     def _sync_bar(self) -> None:
         """Show on the scroll bar where the flow stands, unless a hand is on it."""

@@ -1,5 +1,6 @@
 """What stands around a message's text: its label above, its state, actions and figures below."""
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -19,7 +20,10 @@ ROW = 32
 """Height of the row of actions, px."""
 CARD_PAD = theme.GAP_3
 CARD_OUTSET = theme.GAP_4
+ERROR_LIMIT = 600
+"""Characters of an error that are shown."""
 _MARK = 20
+_ORDER_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 class Verb(Enum):
@@ -47,6 +51,12 @@ class Note:
     mark: Mark = Mark.NONE
 
 
+def _bounded(text: str) -> str:
+    """An error text as it may be shown: it can come from anywhere, so no endless one and no hidden order."""
+    text = _ORDER_MARKS.sub("", text)
+    return text if len(text) <= ERROR_LIMIT else f"{text[: ERROR_LIMIT - 1]}…"
+
+
 def speaker(role: Role) -> str:
     """Who speaks, as it is shown."""
     return {
@@ -64,7 +74,7 @@ def note_of(message: Message, has_text: bool) -> Note | None:
         return None if has_text else Note("…")
     if message.status is Status.FAILED:
         reason = message.error or translate("Transcript", "This answer could not be written.")
-        return Note(reason, Mark.TRIANGLE)
+        return Note(_bounded(reason), Mark.TRIANGLE)
     if message.status is Status.STOPPED:
         return Note(translate("Transcript", "Stopped"), Mark.SQUARE)
     if message.status is Status.INTERRUPTED:
@@ -87,7 +97,9 @@ def verbs_of(message: Message, has_text: bool) -> tuple[Verb, ...]:
     if message.role is not Role.ASSISTANT or message.status is Status.STREAMING:
         return ()
     again = Verb.REGENERATE if message.status is Status.DONE and has_text else Verb.RETRY
-    return (Verb.COPY_ANSWER, again) if has_text else (again,)
+    if not has_text:
+        return (again,)
+    return (again, Verb.COPY_ANSWER) if again is Verb.RETRY else (Verb.COPY_ANSWER, again)
 
 
 def figures_of(message: Message) -> str:
@@ -109,8 +121,8 @@ def figures_of(message: Message) -> str:
 class HeadBlock(Block):
     """The quiet label above a message."""
 
-    def __init__(self, role: Role) -> None:
-        super().__init__(theme.GAP_2)
+    def __init__(self, role: Role, *, first: bool = False) -> None:
+        super().__init__(theme.GAP_5 if first else theme.GAP_2)
         self._role = role
         self._label = RichText([Run(speaker(role))])
 

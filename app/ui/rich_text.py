@@ -21,8 +21,8 @@ _ISOLATES = re.compile("[\u2066\u2069]")
 _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
-_PILL_PAD = 3
-_EXTRA_WIDTH = 6
+_PILL_PAD = 2
+EXTRA_WIDTH = 6
 """Width by which the selection of a line that goes on shows its line break."""
 
 
@@ -69,6 +69,34 @@ class _Span:
     run: Run
 
 
+def has_right_to_left(text: str) -> bool:
+    """Whether any letter of this text is written from right to left."""
+    return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
+
+
+def extents(line: QTextLine, start: int, end: int, *, mixed: bool) -> Iterator[tuple[float, float]]:
+    """Left and right edge of the text between two positions of a line; of several pieces where directions mix."""
+    if start >= end:
+        return
+    if not mixed:
+        yield _x(line, start), _x(line, end)
+        return
+    for glyphs in line.glyphRuns(start, end - start):
+        last = max(zip(glyphs.positions(), glyphs.glyphIndexes(), strict=True), key=_place)
+        first = min(at.x() for at in glyphs.positions())
+        advance = glyphs.rawFont().advancesForGlyphIndexes([last[1]])[0].x()
+        yield first, last[0].x() + advance
+
+
+def _place(glyph: tuple[QPointF, int]) -> float:
+    return glyph[0].x()
+
+
+def _x(line: QTextLine, position: int) -> float:
+    x = line.cursorToX(position)
+    return float(x[0]) if isinstance(x, tuple) else 0.0
+
+
 class RichText:
     """A paragraph of runs.  Lay it out with `lay_out`, then draw and ask it."""
 
@@ -80,7 +108,7 @@ class RichText:
         self.length = units(self.text)
         self.height = 0
         self.natural_width = 0.0
-        self._bidirectional = _RIGHT_TO_LEFT.search(self.text) is not None
+        self._mixed = has_right_to_left(self.text)
         self._spans = list(self._find_spans(shown))
         self._layout: QTextLayout | None = None
         self._pitch = 0
@@ -90,8 +118,9 @@ class RichText:
         at = 0
         for run in runs:
             end = at + units(run.text)
+            isolate = run.text.startswith("\u2066")
             if run.look or run.link:
-                yield _Span(at, end, run)
+                yield _Span(at + isolate, end - isolate, run)
             at = end
 
     def visible(self, start: int = 0, end: int | None = None) -> str:
@@ -181,12 +210,14 @@ class RichText:
 
     def _draw_pills(self, painter: QPainter, at: QPointF, span: _Span, style: Style) -> None:
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(style.line)
+        painter.setBrush(style.pill)
         for line in self._lines():
             start, end = line.textStart(), line.textStart() + line.textLength()
             if start >= span.end or end <= span.start:
                 continue
-            for left, right in self._extents(line, max(start, span.start), min(end, span.end)):
+            for left, right in extents(
+                line, max(start, span.start), min(end, span.end), mixed=self._mixed
+            ):
                 rect = QRectF(
                     left - _PILL_PAD, line.y(), right - left + 2 * _PILL_PAD, line.height()
                 )
@@ -199,40 +230,12 @@ class RichText:
                 continue
             height = max(self._pitch, ceil(line.height()))
             top = line.y() - (height - line.height()) / 2
-            for left, right in self._extents(line, max(first, start), min(last, end)):
+            for left, right in extents(line, max(first, start), min(last, end), mixed=self._mixed):
                 yield QRectF(left, top, right - left, height)
             if end > last or (first == last and start <= first < end):
                 edge = line.naturalTextRect()
-                x = edge.left() - _EXTRA_WIDTH if self.right_to_left else edge.right()
-                yield QRectF(x, top, _EXTRA_WIDTH, height)
-
-    def _extents(self, line: QTextLine, start: int, end: int) -> Iterator[tuple[float, float]]:
-        """Where the text between two positions of a line is drawn, from left to right in pieces."""
-        if start >= end:
-            return
-        if not self._bidirectional:
-            yield self._x(line, start), self._x(line, end)
-            return
-        piece: tuple[float, float] | None = None
-        for position in range(start, end):
-            edges = sorted(
-                (self._x(line, position), self._x(line, position, QTextLine.Edge.Trailing))
-            )
-            if piece is not None and abs(piece[1] - edges[0]) < 1:
-                piece = (piece[0], edges[1])
-            elif piece is not None and abs(piece[0] - edges[1]) < 1:
-                piece = (edges[0], piece[1])
-            elif edges[0] < edges[1]:
-                if piece is not None:
-                    yield piece
-                piece = (edges[0], edges[1])
-        if piece is not None:
-            yield piece
-
-    @staticmethod
-    def _x(line: QTextLine, position: int, edge: QTextLine.Edge = QTextLine.Edge.Leading) -> float:
-        x = line.cursorToX(position, edge)
-        return float(x[0]) if isinstance(x, tuple) else 0.0
+                x = edge.left() - EXTRA_WIDTH if self.right_to_left else edge.right()
+                yield QRectF(x, top, EXTRA_WIDTH, height)
 
     def hit(self, point: QPointF) -> int:
         """The position nearest to this point."""

@@ -99,6 +99,10 @@ class Selection:
 def _part(entry: Entry, low: tuple[int, int], high: tuple[int, int]) -> str:
     if not entry.is_open:
         return entry.text if high == (_END, _END) else ""
+    if (
+        low[0] == high[0]
+    ):  # in one block: whoever marks a piece of code wants the code, not its fence
+        return entry.blocks[low[0]].part(low[1], high[1])
     last = len(entry.blocks) - 2
     if last < 1:
         return ""

@@ -26,6 +26,14 @@ class CodeKind(Enum):
     DELETED = "deleted"
 
 
+def _between(one: QColor, other: QColor) -> QColor:
+    return QColor(
+        (one.red() + other.red()) // 2,
+        (one.green() + other.green()) // 2,
+        (one.blue() + other.blue()) // 2,
+    )
+
+
 class Style:
     """One palette's drawing material.  Colours are opaque, so that a blit equals a repaint."""
 
@@ -43,6 +51,7 @@ class Style:
         self.ground = QColor(self.tokens.ground)
         self.raised = QColor(self.tokens.raised)
         self.line = QColor(self.tokens.line)
+        self.pill = _between(self.raised, self.line)
         self.text = QColor(self.tokens.text)
         self.quiet = QColor(self.tokens.quiet)
         self.accent = QColor(self.tokens.accent)
