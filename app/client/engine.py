@@ -68,13 +68,7 @@ class EngineStream:
         self._client.forget(self)
 
     def put(self, event: StreamEvent) -> None:
-<<<<<<< HEAD
-        """For the client: the next event; nothing after `Finished`."""
-        if self._finished:
-            return
-=======
         """For the client: the next event."""
->>>>>>> main
         if isinstance(event, TokenOut):
             count = self._usage.completion_tokens + 1
             self._usage = replace(self._usage, completion_tokens=count)

@@ -10,10 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
-<<<<<<< HEAD
-=======
 from functools import partial
->>>>>>> main
 from pathlib import PurePath
 
 from app.chat.ports import (
@@ -103,11 +100,7 @@ class LocalModel:
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` soon after every change, in order; the returned function ends it."""
         # Wrapped, so that the same function may listen twice and each leave by itself.
-<<<<<<< HEAD
-        entry = _Entry(listener)
-=======
         entry = partial(listener)
->>>>>>> main
         self._listeners.append(entry)
 
         def leave() -> None:
@@ -130,11 +123,7 @@ class LocalModel:
         self._end_pair(FinishReason.ERROR, "The model was unloaded; send the message again.")
         if self._state.path:
             self._unloaded("")
-<<<<<<< HEAD
-        await self._loads.finish(but=self._loading)
-=======
         await self._loads.finish()
->>>>>>> main
         await self._stops.finish()
 
     async def close(self) -> None:
@@ -224,19 +213,6 @@ class LocalModel:
             await self._stops.finish()
             pair = Pair(self._load_params(path), self._means, self._died)
             await pair.load(progress)
-<<<<<<< HEAD
-            error = ""
-        except AppError as failure:
-            error = str(failure)
-        finally:
-            # A load that was cancelled in the very moment of its success is cancelled all the same.
-            current = self._loading is me
-            if pair is not None and (error or not current):
-                self._retire(pair)
-            if current:
-                self._loading = None
-                self._loaded(pair, error)
-=======
             error = str(pair.death) if pair.death is not None else ""
         except AppError as failure:
             error = str(failure)
@@ -246,7 +222,6 @@ class LocalModel:
                 self._loaded(pair, error)
             if pair is not None and pair is not self._pair:
                 self._retire(pair)
->>>>>>> main
 
     def _loaded(self, pair: Pair | None, error: str) -> None:
         if error or pair is None:
@@ -267,11 +242,6 @@ class LocalModel:
             )
         )
         self._idle.touch()
-<<<<<<< HEAD
-        if pair.death is not None:
-            self._died(pair, pair.death)
-=======
->>>>>>> main
 
     def _died(self, pair: Pair, death: Death) -> None:
         if pair is not self._pair:
@@ -329,19 +299,6 @@ class LocalModel:
             listener(state)
 
 
-<<<<<<< HEAD
-class _Entry:
-    """One subscription."""
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-
-    def __call__(self, state: ModelState) -> None:
-        self._listener(state)
-
-
-=======
->>>>>>> main
 @contextlib.contextmanager
 def _listening(pair: Pair, stream: EngineStream, answer: Answer) -> Iterator[None]:
     """Whatever ends it, the engine is told and what was written is remembered."""

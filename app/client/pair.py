@@ -80,10 +80,7 @@ class Pair:
                 ignore_eos=request.ignore_eos,
                 end_tokens=greeting.end_tokens,
                 priority=request.priority,
-<<<<<<< HEAD
-=======
                 marks=_marks(request, rendered.spans),
->>>>>>> main
             )
         )
         # The format's own stop strings are what an end token is elsewhere.
@@ -131,8 +128,6 @@ class Pair:
 
 def _ignore(_progress: object) -> None:
     """A vocabulary is there long before the weights."""
-<<<<<<< HEAD
-=======
 
 
 def _marks(request: Request, spans: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
@@ -144,4 +139,3 @@ def _marks(request: Request, spans: tuple[tuple[int, int], ...]) -> tuple[int, .
         if message.role is Role.USER
     ]
     return tuple(sorted({*starts[:1], *starts[-2:]}))
->>>>>>> main

@@ -72,11 +72,7 @@ class ChildProcess:
         self._outbox: SimpleQueue[Message | None] = SimpleQueue()
         self._death = Death(name)
         self._doomed = False
-<<<<<<< HEAD
-        self._alive = False
-=======
         self._alive = threading.Event()
->>>>>>> main
         ours, self._theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(
             target=_run, args=(entry, self._theirs, name), name=name, daemon=True
@@ -89,11 +85,7 @@ class ChildProcess:
     def pid(self) -> int | None:
         """The process's id while it runs."""
         with _PROCESSES:
-<<<<<<< HEAD
-            return self._process.pid if self._alive else None
-=======
             return self._process.pid if self._alive.is_set() else None
->>>>>>> main
 
     def send(self, message: Message) -> None:
         """Send it when its turn comes; lost where the child is gone, which `on_death` tells."""
@@ -141,19 +133,12 @@ class ChildProcess:
 
     def _drain(self) -> None:
         # A queue of our own, because Qt promises no order to timers of equal time, which is what qasync makes of calls.
-<<<<<<< HEAD
-        while self._inbox and not self._gone.is_set():
-            item = self._inbox.popleft()
-            if isinstance(item, Death):
-                self._finish(item)
-=======
         while self._inbox:
             item = self._inbox.popleft()
             if isinstance(item, Death):
                 self._finish(item)
             elif self._gone.is_set():
                 continue
->>>>>>> main
             elif isinstance(item, LastWords):
                 _log.warning("last words of %s: %s\n%s", self._name, item.reason, item.detail)
                 self._death = replace(self._death, last_words=item.reason)
@@ -164,14 +149,10 @@ class ChildProcess:
         self._writer.join()
         self._pump.join(self._patience.kill)
         self._pump.close()
-<<<<<<< HEAD
-        self._tell(replace(self._death, exitcode=death.exitcode, why=self._death.why or death.why))
-=======
         if death.started:
             death = replace(self._death, exitcode=death.exitcode)
         if not self._gone.is_set():
             self._tell(death)
->>>>>>> main
 
     def _tell(self, death: Death) -> None:
         self._gone.set()
@@ -186,24 +167,14 @@ class ChildProcess:
         try:
             with _PROCESSES:
                 self._process.start()
-<<<<<<< HEAD
-                self._alive = True
-=======
                 self._alive.set()
->>>>>>> main
         except OSError as error:
             why = error.strerror or str(error)
         finally:
             self._theirs.close()
-<<<<<<< HEAD
-            if not self._alive:
-                self._post(Death(self._name, started=False, why=why))
-        if not self._alive:
-=======
             if not self._alive.is_set():
                 self._post(Death(self._name, started=False, why=why))
         if not self._alive.is_set():
->>>>>>> main
             return
         if self._doomed:
             self._signal(hard=True)
@@ -238,27 +209,18 @@ class ChildProcess:
 
     def _collect(self) -> int | None:
         with _PROCESSES:
-<<<<<<< HEAD
-            self._alive = False
-=======
             self._alive.clear()
->>>>>>> main
             self._process.join()
             exitcode = self._process.exitcode
             self._process.close()
         return exitcode
 
     def _signal(self, *, hard: bool) -> None:
-<<<<<<< HEAD
-        with _PROCESSES:
-            if not self._alive:
-=======
         # Before it runs there is nothing to wait for: the writer looks at `_doomed` once it does.
         if not self._alive.is_set():
             return
         with _PROCESSES:
             if not self._alive.is_set():
->>>>>>> main
                 return
             if hard:
                 self._process.kill()

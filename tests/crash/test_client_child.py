@@ -11,10 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-<<<<<<< HEAD
-=======
 from app.client import process
->>>>>>> main
 from app.client.child import Child, Limits
 from app.client.death import Death
 from app.client.process import Patience
@@ -30,10 +27,7 @@ from tests.scripted_children import (
     begin,
     run,
     threads,
-<<<<<<< HEAD
-=======
     turns,
->>>>>>> main
     until,
 )
 
@@ -184,12 +178,8 @@ def test_a_child_that_beats_is_left_alone_however_long_it_is_quiet() -> None:
         heard = Heard(Script(fault="deaf"), clock=clock, patience=SHORT)
         await heard.load()
         for _ in range(5):
-<<<<<<< HEAD
-            clock.advance(40.0)
-=======
             # Longer than it may be silent, but there is a beat within the grace.
             clock.advance(61.0)
->>>>>>> main
             await until(lambda: heard.child._heard_at == clock.now())
         assert heard.deaths == []
         await heard.child.stop()
@@ -226,8 +216,6 @@ def test_a_child_that_ignores_shutdown_is_ended_by_force(
     run(scenario())
 
 
-<<<<<<< HEAD
-=======
 def test_a_child_that_is_killed_before_it_runs_is_killed_once_it_does() -> None:
     async def scenario() -> None:
         heard = Heard()
@@ -281,7 +269,6 @@ def test_a_child_that_survives_a_kill_is_given_up_and_told_once() -> None:
     run(scenario())
 
 
->>>>>>> main
 def test_stop_before_ready_leaves_nothing() -> None:
     async def scenario() -> None:
         heard = Heard(Script(fault="hang at start"), patience=SHORT)
