@@ -144,6 +144,8 @@ class LastWords:
 class Submit:
     """Continue `tokens`.  At most `max_tokens` new ones (None: until the pool or the model's context ends).
 
+    With `max_tokens` 0 the prompt is only read, but for its last token, so that a later request finds it read.
+
     `ignore_eos` forbids the end-of-generation tokens, so that the answer has exactly `max_tokens`.
     `end_tokens` end the answer besides the vocabulary's own.
     `marks` are positions in `tokens` (the ends of the system prompt and of each turn) from which another request

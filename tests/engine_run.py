@@ -10,13 +10,14 @@ GREEDY = Sampling(temperature=0)
 
 
 class Clock:
-    """Each look costs a millisecond, so that steps have a length that is always the same."""
+    """Each look costs `tick` seconds, so that steps have a length that is always the same."""
 
-    def __init__(self) -> None:
+    def __init__(self, tick: float = 0.001) -> None:
         self.now = 0.0
+        self.tick = tick
 
     def __call__(self) -> float:
-        self.now += 0.001
+        self.now += self.tick
         return self.now
 
 
@@ -46,11 +47,13 @@ class Run:
         return {name: end.reason for name, end in self.ends.items()}
 
 
-def make_run(backend: FakeBackend, most_running: int = 4, spill_bytes: int = 0) -> Run:
+def make_run(
+    backend: FakeBackend, most_running: int = 4, spill_bytes: int = 0, tick: float = 0.001
+) -> Run:
     engine = Engine(
         backend,
         most_running=most_running,
-        clock=Clock(),
+        clock=Clock(tick),
         new_seed=lambda: 3,
         spill_bytes=spill_bytes,
     )

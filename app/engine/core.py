@@ -5,25 +5,22 @@ and no pipe of its own: `process` gives it a backend, a clock and the commands. 
 with exactly one `Finished`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from collections.abc import Sequence as Seq
 from dataclasses import asdict
 
-import numpy as np
-
-from app.engine.backend import Backend, Batch, DecodeResult, MemoryKind, TokenArray
+from app.engine.admission import Admission
+from app.engine.backend import Backend, DecodeResult
+from app.engine.batch import Call, build, slot_of
 from app.engine.cost import CostModel, Shape
 from app.engine.outbox import Outbox
-from app.engine.pool import Pool, Slot, Source
-from app.engine.prefix import common_prefix
-from app.engine.scheduler import Pace, Plan, plan, prefill_budget
+from app.engine.pool import Pool, Slot
+from app.engine.scheduler import Pace, Plan, choose_rows, plan, prefill_budget
 from app.engine.sequence import Sequence
 from app.wire import Counters, FinishReason, Priority, Step, Submit
 
 _IDLE_SECONDS = 2.0
 """How long an idle chat's cells stay in the pool beside running work, which they slow."""
-
-_GROWTH = 16
-"""Cells kept for each running sequence when another one is let in beside it."""
 
 
 class EngineFailureError(Exception):
@@ -45,7 +42,7 @@ class Engine:
     ) -> None:
         self._backend = backend
         self._info = backend.info
-        self._most_running = min(most_running, backend.info.sequences)
+        self._most_running = most_running
         self._clock = clock
         self._new_seed = new_seed
         self._pace = pace or Pace()
@@ -53,7 +50,7 @@ class Engine:
         self._pool = Pool(backend, spill_bytes)
         self._sequences: dict[int, Sequence] = {}
         self._arrivals = 0
-        self._hold_admission = False
+        self._admission = Admission(self._pool, backend.info.kind)
         self._out = Outbox()
         self._ends = frozenset(backend.info.end_tokens)
 
@@ -64,9 +61,6 @@ class Engine:
         refusal = self._refusal(submit)
         if refusal:
             self._out.refuse(submit.request_id, refusal)
-            return
-        if submit.max_tokens == 0:
-            self._out.finish_empty(submit)
             return
         seed = self._new_seed() if submit.sampling.seed is None else submit.sampling.seed
         sampler = self._backend.sampler(submit.sampling, seed=seed, ban_ends=submit.ignore_eos)
@@ -97,7 +91,7 @@ class Engine:
     def step(self) -> Step:
         """Do one step, as small as the work allows, and tell all that it brought forth."""
         began = self._clock()
-        self._admit()
+        self._admission.admit(self._waiting(), self._active(), self._start)
         current = self._plan()
         decode_seconds = self._decode(current) if not current.empty else 0.0
         if self._sequences:
@@ -114,42 +108,7 @@ class Engine:
         if held != busy:
             raise RuntimeError("a slot is at work for no request, or a request holds an idle slot")
 
-    # --- admission -------------------------------------------------------------------------------------------
-
-    def _admit(self) -> None:
-        for sequence in self._waiting():
-            active = self._active()
-            if len(active) >= self._most_running or (self._hold_admission and active):
-                return
-            source = self._pool.match(sequence.tokens.view)
-            if self._waits_for_prefix(sequence, source.length):
-                continue
-            if not self._has_room(sequence, source, active):
-                return
-            slot = self._pool.acquire(source, sequence.tokens.view)
-            if slot is None:
-                return
-            self._start(sequence, slot)
-
-    def _waits_for_prefix(self, sequence: Sequence, available: int) -> bool:
-        """Whether another request is just reading tokens that this one begins with.
-
-        Even one token is worth the wait: the step is spent on the common prefix either way.
-        """
-        if self._info.kind is MemoryKind.RECURRENT:
-            return False
-        for other in self._active():
-            common = common_prefix(other.tokens.view, sequence.tokens.view)
-            if available < common and other.evaluated < common:
-                other.boost = min(other.boost, sequence.priority)
-                return True
-        return False
-
-    def _has_room(self, sequence: Sequence, source: Source, active: list[Sequence]) -> bool:
-        needed = len(sequence.tokens) - source.live + 1
-        owed = sum(other.remaining for other in active)
-        growth = _GROWTH * len(active)
-        return not active or self._pool.room_for(needed + owed + growth, source)
+    # --- planning and room -----------------------------------------------------------------------------------
 
     def _start(self, sequence: Sequence, slot: Slot) -> None:
         sequence.slot = slot
@@ -157,13 +116,13 @@ class Engine:
         sequence.place = 0
         if self._pool.wants_tips:
             self._pool.keep_tip(slot)
-            sequence.marks = _marks(sequence)
+            sequence.mark_for_forks()
         if not sequence.admitted:
             sequence.admitted = True
             sequence.cached = min(slot.length, sequence.prompt_length)
             self._out.began(sequence, self._clock() - sequence.submitted_at)
-
-    # --- planning and room -----------------------------------------------------------------------------------
+        if not sequence.wants_token and sequence.remaining <= 1:
+            self._finish(sequence, FinishReason.LENGTH)
 
     def _plan(self) -> Plan:
         running = self._make_room_for_rows()
@@ -179,8 +138,9 @@ class Engine:
             reading.remove(victim)
 
     def _make_room_for_rows(self) -> list[Sequence]:
-        """The running sequences, after parking as many as it takes to give each of the rest its cell."""
+        """The rows of the next step, after parking as many as it takes to give each its cell."""
         running = [sequence for sequence in self._active() if sequence.running]
+        running = choose_rows(running, self._most_running, self._clock())
         while not self._pool.make_free(len(running)):
             victim = max(self._active(), key=lambda sequence: sequence.urgency)
             self._park(victim)
@@ -204,56 +164,61 @@ class Engine:
     # --- decoding --------------------------------------------------------------------------------------------
 
     def _decode(self, current: Plan) -> float:
-        rows = sorted(current.rows, key=_slot_id)
-        parts = [(sequence, 1) for sequence in rows]
-        parts += sorted(current.chunks, key=lambda part: _slot_id(part[0]))
-        batch, outputs = _batch(parts)
+        call = build(current)
         began = self._clock()
-        result = self._backend.decode(batch)
+        result = self._backend.decode(call.batch)
         seconds = self._clock() - began
         if result is DecodeResult.NO_ROOM:
-            self._squeeze(parts)
+            self._squeeze(call)
             return seconds
         if result is not DecodeResult.DONE:
             raise EngineFailureError(f"decode failed with code {int(result)}")
         self._out.totals.steps += 1
         self._out.totals.read += current.chunk_tokens
-        for sequence, count in parts:
-            self._pool.append(_slot(sequence), sequence.next_tokens(count))
+        for sequence, count in call.parts:
+            self._pool.append(slot_of(sequence), sequence.next_tokens(count))
             if sequence.evaluated in sequence.marks:
-                self._pool.keep_tip(_slot(sequence))
+                self._pool.keep_tip(slot_of(sequence))
         self._age(current)
-        shape = Shape(len(rows), current.chunk_tokens, self._pool.cells.used)
+        self._end_warm_ups(current)
+        shape = Shape(len(current.rows), current.chunk_tokens, self._pool.cells.used)
         self._cost.observe(shape, seconds)
-        self._choose(outputs)
+        self._choose(call.outputs)
         return seconds
 
-    def _squeeze(self, parts: list[tuple[Sequence, int]]) -> None:
+    def _squeeze(self, call: Call) -> None:
         """llama.cpp found no room although the mirror did (a fragmented window): give up what can be."""
         if self._pool.evict_all():
             return
         active = self._active()
         victim = max(active, key=lambda sequence: sequence.urgency)
         if len(active) > 1:
-            self._hold_admission = True
+            self._admission.held = True
             self._park(victim)
         else:
-            needed, total = len(victim.tokens) + parts[0][1], self._info.cells
+            needed, total = victim.evaluated + call.batch.size, self._info.cells
             error = f"The pool of {total:,} tokens has no room for the {needed:,} of this chat."
             self._finish(victim, FinishReason.ERROR, error)
 
     def _age(self, current: Plan) -> None:
+        """Tell how far reading is, and count what those who got nothing have waited."""
         total = current.chunk_tokens
         for sequence, count in current.chunks:
             sequence.waited += total - count
             self._out.reading(sequence)
         served = {sequence.id for sequence, _ in current.chunks}
         served.update(sequence.id for sequence in current.rows)
-        for sequence in self._active():
-            if sequence.id not in served:
+        for sequence in self._sequences.values():
+            if sequence.id not in served and not sequence.running:
                 sequence.waited += total
+                sequence.passed += bool(total)
 
-    def _choose(self, outputs: list[tuple[Sequence, int]]) -> None:
+    def _end_warm_ups(self, current: Plan) -> None:
+        for sequence, _ in current.chunks:
+            if not sequence.wants_token and sequence.remaining <= 1:
+                self._finish(sequence, FinishReason.LENGTH)
+
+    def _choose(self, outputs: Seq[tuple[Sequence, int]]) -> None:
         """Choose the next token of every sequence with an output; `outputs` gives each its batch row."""
         greedy = [(index, seq) for index, (seq, _) in enumerate(outputs) if seq.sampler.greedy]
         best = self._backend.argmax(
@@ -285,7 +250,7 @@ class Engine:
             self._pool.idle(sequence.slot, self._clock())
             sequence.slot = None
         sequence.sampler.close()
-        self._hold_admission = False
+        self._admission.held = False
         del self._sequences[sequence.id]
         self._out.finish(sequence, reason, error)
 
@@ -338,34 +303,3 @@ def _marks(sequence: Sequence) -> tuple[int, ...]:
     """Where a fork may be wanted: at the marks of the request, and one token before the prompt's end."""
     end = sequence.prompt_length - 1
     return tuple(sorted({mark for mark in (*sequence.submit.marks, end) if 0 < mark <= end}))
-
-
-def _slot(sequence: Sequence) -> Slot:
-    if sequence.slot is None:
-        raise RuntimeError(f"request {sequence.id} is planned without a slot")
-    return sequence.slot
-
-
-def _slot_id(sequence: Sequence) -> int:
-    return _slot(sequence).id
-
-
-def _batch(parts: Iterable[tuple[Sequence, int]]) -> tuple[Batch, list[tuple[Sequence, int]]]:
-    """The arrays of one decode call, and for each sequence with an output its row."""
-    tokens: list[TokenArray] = []
-    positions: list[TokenArray] = []
-    ids: list[TokenArray] = []
-    outputs: list[tuple[Sequence, int]] = []
-    size = 0
-    for sequence, count in parts:
-        start = sequence.evaluated
-        tokens.append(sequence.next_tokens(count))
-        positions.append(np.arange(start, start + count, dtype=np.int32))
-        ids.append(np.full(count, _slot_id(sequence), np.int32))
-        size += count
-        if count == sequence.remaining:
-            outputs.append((sequence, size - 1))
-    flags = np.zeros(size, np.int8)
-    flags[[row for _, row in outputs]] = 1
-    batch = Batch(np.concatenate(tokens), np.concatenate(positions), np.concatenate(ids), flags)
-    return batch, outputs

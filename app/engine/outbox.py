@@ -10,7 +10,6 @@ from app.wire import (
     FinishReason,
     ReadingNow,
     Step,
-    Submit,
     TokenOut,
     Usage,
     WaitingNow,
@@ -68,11 +67,6 @@ class Outbox:
 
     def finish(self, sequence: Sequence, reason: FinishReason, error: str) -> None:
         self._finished.append(Finished(sequence.id, reason, sequence.usage, error))
-
-    def finish_empty(self, submit: Submit) -> None:
-        """A request that asked for no tokens."""
-        usage = Usage(len(submit.tokens), 0, 0)
-        self._finished.append(Finished(submit.request_id, FinishReason.LENGTH, usage))
 
     def refuse(self, request_id: int, error: str) -> None:
         self._finished.append(Finished(request_id, FinishReason.ERROR, Usage(), error))

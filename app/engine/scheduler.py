@@ -10,9 +10,13 @@ from dataclasses import dataclass
 
 from app.engine.cost import CostModel, Shape
 from app.engine.sequence import Sequence
+from app.wire import Priority
 
 _HEAD_START = 64
 """Tokens of wait that every sequence begins with, so that among new ones the shortest goes first."""
+
+TURN_SECONDS = 2.0
+"""How long a chat decodes before another takes its place, where not all can decode together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +61,33 @@ def reading_order(reading: Seq[Sequence]) -> list[Sequence]:
 
     def key(sequence: Sequence) -> tuple[int, float, int]:
         ratio = (sequence.waited + _HEAD_START) / sequence.remaining
-        return (min(sequence.priority, sequence.boost), -ratio, sequence.arrival)
+        return (sequence.level, -ratio, sequence.arrival)
 
     return sorted(reading, key=key)
+
+
+def choose_rows(running: Seq[Sequence], most: int, now: float) -> list[Sequence]:
+    """The sequences that decode in the next step: all, or where that are more than `most`, by short turns.
+
+    The front chat always decodes.  Among the others a turn lasts `TURN_SECONDS`; then the one that has rested
+    longest takes over.  A sequence that never had a turn comes before those that had one.
+    """
+    if len(running) <= most:
+        chosen = list(running)
+    else:
+        chosen = sorted(running, key=lambda sequence: _turn_order(sequence, now))[:most]
+    for sequence in running:
+        if sequence not in chosen:
+            sequence.turn_began = None
+        elif sequence.turn_began is None:
+            sequence.turn_began = sequence.last_turn = now
+    return chosen
+
+
+def _turn_order(sequence: Sequence, now: float) -> tuple[int, int, float, int]:
+    front = sequence.level > Priority.FRONT
+    on_turn = sequence.turn_began is not None and now - sequence.turn_began < TURN_SECONDS
+    return (front, not on_turn, sequence.last_turn, sequence.arrival)
 
 
 def plan(running: Seq[Sequence], reading: Seq[Sequence], budget: int) -> Plan:

@@ -5,8 +5,7 @@ from pathlib import Path
 from app import wire
 from app.errors import TextError
 from app.text import formats
-from app.text.limits import TEMPLATE_MEMORY, limited_memory
-from app.text.prompt import Composer
+from app.text.prompt import MAX_CHARACTERS, Composer
 from app.text.tokens import Encoder
 from app.text.vocabulary import LlamaVocabulary
 from app.wire import ChatLine
@@ -15,25 +14,19 @@ _PROBE = (ChatLine("user", "one"), ChatLine("assistant", "two"), ChatLine("user"
 
 
 class TextSession:
-    """A loaded vocabulary and its prompt format.  For one thread; raises ModelError where the file is no use.
-
-    Templates run under a memory limit; tokenising, which needs much for long texts, does not.
-    """
+    """A loaded vocabulary and its prompt format.  For one thread; raises ModelError where the file is no use."""
 
     def __init__(self, path: Path) -> None:
         self._vocabulary = LlamaVocabulary(path)
         self._encoder = Encoder(self._vocabulary)
-        with limited_memory(TEMPLATE_MEMORY):
-            self.format = formats.choose(
-                self._vocabulary.templates,
-                self._vocabulary.control,
-                bos=self._vocabulary.text(self._vocabulary.bos),
-                eos=self._vocabulary.text(self._vocabulary.eos),
-            )
-            self._composer = Composer(
-                self.format.template, self._vocabulary.control, self.format.spare
-            )
-            self.end_tokens = self._end_tokens()
+        self.format = formats.choose(
+            self._vocabulary.templates,
+            self._vocabulary.control,
+            bos=self._vocabulary.text(self._vocabulary.bos),
+            eos=self._vocabulary.text(self._vocabulary.eos),
+        )
+        self._composer = Composer(self.format.template, self._vocabulary.control, self.format.spare)
+        self.end_tokens = self._end_tokens()
 
     def close(self) -> None:
         """Free the vocabulary."""
@@ -53,20 +46,19 @@ class TextSession:
     def render(self, request: wire.Render) -> wire.Rendered | wire.TextFailed:
         """The prompt, or why there is none."""
         try:
-            with limited_memory(TEMPLATE_MEMORY):
-                composed = self._composer.compose(request.lines)
+            composed = self._composer.compose(request.lines)
         except TextError as error:
             return wire.TextFailed(request.request_id, str(error))
-        except MemoryError:
-            return wire.TextFailed(
-                request.request_id, "Preparing this conversation needs too much memory. Shorten it."
-            )
         prompt = self._encoder.encode(composed.plain, request.lines)
         notes = (self._refused_note(),) if composed.refused else ()
         return wire.Rendered(request.request_id, prompt.tokens, prompt.spans, notes)
 
-    def count(self, request: wire.Tokenize) -> wire.Tokenized:
+    def count(self, request: wire.Tokenize) -> wire.Tokenized | wire.TextFailed:
         """The number of tokens of a text as content."""
+        length = len(request.text)
+        if length > MAX_CHARACTERS:
+            reason = f"This text has {length:,} characters, more than {MAX_CHARACTERS:,}."
+            return wire.TextFailed(request.request_id, reason)
         return wire.Tokenized(request.request_id, len(self._vocabulary.tokenize(request.text)))
 
     def _end_tokens(self) -> tuple[int, ...]:

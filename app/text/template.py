@@ -1,14 +1,14 @@
 """A chat template in a sandbox.
 
 Templates come with model files, from anybody: they see data only, cannot change it and cannot reach Python.
-Memory and time are bounded by the process that runs them (see `app.text.worker`); here a template that keeps
-writing is stopped.  The names and filters are those that templates written for Hugging Face expect.
+They run under limits of memory and time, and one that keeps writing is stopped.  The names and filters are
+those that templates written for Hugging Face expect.
 """
 
 import json
 import re
-import time
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NoReturn
 
@@ -19,11 +19,17 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from app.errors import TextError
+from app.text.limits import (
+    TEMPLATE_MEMORY,
+    TEMPLATE_SECONDS,
+    TooMuchTime,
+    limited_memory,
+    limited_time,
+)
 
 MAX_SOURCE = 1_000_000
 """Longest template in characters; real ones have up to about 30,000."""
 
-_SECONDS = 2.0
 _MAX_OUTPUT = 32_000_000
 _MAX_PRODUCT = 1_000_000
 _MAX_UNKNOWN_TAGS = 8
@@ -64,12 +70,8 @@ class ChatTemplate:
         self.source = source
         self._names = {"bos_token": bos, "eos_token": eos, "tools": None, "documents": None}
         self._typed = typed
-        try:
+        with _limits():
             self._template = _compile(source)
-        except MemoryError as error:
-            raise TemplateTooHeavy("The model's chat template needs too much memory.") from error
-        except _FAILURES as error:
-            raise TemplateFailed(_plain(error)) from error
 
     def render(self, messages: Sequence[tuple[str, str]]) -> str:
         """The prompt for these (role, content), up to where the answer begins.
@@ -77,24 +79,35 @@ class ChatTemplate:
         Raises TemplateFailed when the template refuses them, TemplateTooHeavy when it had to be stopped.
         """
         data = [{"role": role, "content": self._content(content)} for role, content in messages]
-        deadline = time.monotonic() + _SECONDS
         pieces: list[str] = []
         length = 0
-        output = self._template.generate(messages=data, add_generation_prompt=True, **self._names)
-        try:
+        with _limits():
+            output = self._template.generate(
+                messages=data, add_generation_prompt=True, **self._names
+            )
             for piece in output:
                 pieces.append(piece)
                 length += len(piece)
-                if length > _MAX_OUTPUT or time.monotonic() > deadline:
+                if length > _MAX_OUTPUT:
                     raise TemplateTooHeavy("The model's chat template does not come to an end.")
-        except MemoryError as error:
-            raise TemplateTooHeavy("The model's chat template needs too much memory.") from error
-        except _FAILURES as error:
-            raise TemplateFailed(_plain(error)) from error
         return "".join(pieces)
 
     def _content(self, content: str) -> str | list[Mapping[str, str]]:
         return [{"type": "text", "text": content}] if self._typed else content
+
+
+@contextmanager
+def _limits() -> Iterator[None]:
+    """Run what a stranger wrote; every way in which it can fail becomes TemplateFailed or TemplateTooHeavy."""
+    try:
+        with limited_memory(TEMPLATE_MEMORY), limited_time(TEMPLATE_SECONDS):
+            yield
+    except MemoryError as error:
+        raise TemplateTooHeavy("The model's chat template needs too much memory.") from error
+    except TooMuchTime as error:
+        raise TemplateTooHeavy("The model's chat template takes too long.") from error
+    except _FAILURES as error:
+        raise TemplateFailed(_plain(error)) from error
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):

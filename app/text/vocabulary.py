@@ -24,6 +24,8 @@ _MAGIC = b"GGUF"
 _TEMPLATE_KEY = "tokenizer.chat_template"
 _GUARDS = ("\n", "\x01", "\x02")
 _LOG_WARN, _LOG_ERROR = 3, 4
+_LOG_REASON = "error loading model: "
+_LOG_NO_REASON = "llama_model_loader: failed to load"
 
 _kept: list[object] = []
 """Functions that llama.cpp may call until the process ends."""
@@ -126,7 +128,7 @@ class LlamaVocabulary:
         params.n_gpu_layers = 0
         model = self._llama.llama_model_load_from_file(os.fsencode(path), params)
         if not model:
-            detail = f" ({self._log.last})" if self._log.last else ""
+            detail = f" ({self._log.reason})" if self._log.reason else ""
             raise ModelError(
                 f"“{path.name}” cannot be loaded{detail}.",
                 "The file may be damaged, or of a kind that this version does not know.",
@@ -188,20 +190,22 @@ class LlamaVocabulary:
 
 
 class _LlamaLog:
-    """Sends llama.cpp's warnings to the log and keeps its last error, for the user."""
+    """Sends llama.cpp's warnings to the log, and keeps why a file could not be loaded."""
 
     def __init__(self, llama: Any) -> None:
-        self.last = ""
+        self.reason = ""
         callback = llama.llama_log_callback(self._take)
         llama.llama_log_set(callback, ctypes.c_void_p(None))
         _kept.append(callback)
 
     def _take(self, level: int, text: bytes, _data: object) -> None:
         line = text.decode("utf-8", "replace").strip()
-        if level in (_LOG_WARN, _LOG_ERROR) and line:
-            _log.warning("llama.cpp: %s", line)
-        if level == _LOG_ERROR and ": " in line:
-            self.last = line.rpartition(": ")[2][:200]
+        if level not in (_LOG_WARN, _LOG_ERROR) or not line:
+            return
+        _log.warning("llama.cpp: %s", line)
+        _, found, reason = line.partition(_LOG_REASON)
+        if found and not self.reason and not reason.startswith(_LOG_NO_REASON):
+            self.reason = reason[:200]
 
 
 def _binding() -> Any:

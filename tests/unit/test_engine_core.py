@@ -147,12 +147,63 @@ def test_a_wrong_request_is_refused_and_disturbs_nobody(submit: Submit, word: st
     assert run.ends[5].reason is FinishReason.LENGTH
 
 
-def test_no_tokens_wanted_is_length_without_a_step() -> None:
-    backend = FakeBackend()
-    run = make_run(backend)
-    run.engine.submit(request(1, (1, 2), limit=0))
+def test_a_warm_up_reads_all_but_the_last_token_and_writes_nothing() -> None:
+    run = make_run(FakeBackend(cells=400, batch=64))
+    run.engine.submit(request(1, SHARED, limit=0))
     finish(run)
-    assert (run.ends[1].reason, backend.decodes) == (FinishReason.LENGTH, 0)
+    assert run.ends[1].reason is FinishReason.LENGTH
+    assert run.tokens == {}
+    run.engine.submit(request(2, SHARED, limit=3))
+    finish(run)
+    assert run.ends[2].usage.cached_tokens == len(SHARED) - 1
+    assert run.steps[-1].counters.read == len(SHARED)
+    run.engine.submit(request(3, (1,), limit=0))
+    finish(run)
+    assert run.ends[3].reason is FinishReason.LENGTH
+
+
+def test_more_chats_than_rows_take_turns_and_the_front_one_always_writes() -> None:
+    run = make_run(FakeBackend(cells=4000, batch=64, sequences=20), most_running=3, tick=0.02)
+    for number in range(6):
+        front = Priority.FRONT if number == 0 else Priority.NORMAL
+        submit = replace(request(number, (number + 1,) * 4, limit=2000), priority=front)
+        run.engine.submit(submit)
+    while not any(step.counters.rows == 3 for step in run.steps):
+        run.step()
+    wrote: list[set[int]] = []
+    for _ in range(200):
+        step = run.step()
+        assert step.counters.rows == 3
+        wrote.append({out.request_id for out in step.tokens})
+    assert all(0 in ids for ids in wrote)
+    longest = max(_longest_silence(wrote, number) for number in range(1, 6))
+    # Five chats share two places: who waits is back after at most two turns of two seconds.
+    step_seconds = run.steps[-1].counters.step_ms / 1000
+    assert longest * step_seconds <= 2 * 2.0 + 3 * step_seconds
+
+
+def _longest_silence(wrote: list[set[int]], number: int) -> int:
+    longest = current = 0
+    for ids in wrote:
+        current = 0 if number in ids else current + 1
+        longest = max(longest, current)
+    return longest
+
+
+def test_background_work_is_not_starved_by_a_stream_of_urgent_prompts() -> None:
+    run = make_run(FakeBackend(cells=2000, batch=8, sequences=12), most_running=4)
+    late = replace(request(0, (60,) * 40, limit=1), priority=Priority.BACKGROUND)
+    run.engine.submit(late)
+    urgent = 1
+    while 0 not in run.ends and urgent < 2000:
+        if len(run.ends) == urgent - 1:
+            front = replace(
+                request(urgent, (urgent % 50 + 1,) * 30, limit=1), priority=Priority.FRONT
+            )
+            run.engine.submit(front)
+            urgent += 1
+        run.step()
+    assert run.ends[0].reason is FinishReason.LENGTH
 
 
 def test_the_front_chat_is_read_first() -> None:
@@ -209,7 +260,8 @@ def test_each_sampler_has_its_own_history() -> None:
 
 
 def test_waiting_requests_are_told_their_place_once() -> None:
-    run = make_run(FakeBackend(cells=400), most_running=1)
+    # Two ids: one to work with, one for moving states.
+    run = make_run(FakeBackend(cells=400, sequences=2))
     for number in range(3):
         run.engine.submit(request(number, (number + 1,) * 3, limit=6))
     finish(run)
