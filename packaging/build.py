@@ -36,6 +36,7 @@ def main() -> int:
     remove_dangling_links(FOLDER)
     trim(FOLDER)
     copy_licences(FOLDER / "_internal" / "licences")
+    write_versions(FOLDER / "_internal")
     size = sum(path.lstat().st_size for path in FOLDER.rglob("*") if not path.is_dir())
     print(f"{FOLDER.relative_to(ROOT)}: {size / 1e6:.0f} MB. Try it: packaging/smoke.py {FOLDER}")
     return 0
@@ -81,15 +82,35 @@ def trim(folder: Path) -> None:
 def copy_licences(target: Path) -> None:
     """The licence files of all packages that the app's lock names and that are installed here."""
     for pin in locks.pins(locks.path("app")):
-        try:
-            files = importlib.metadata.files(pin.name) or []
-        except importlib.metadata.PackageNotFoundError:
+        if not installed_version(pin.name):
             continue
-        for file in files:
+        for file in importlib.metadata.files(pin.name) or []:
             source = Path(str(file.locate()))
             if _LICENCE.search(file.name) and file.suffix != ".py" and source.is_file():
                 (target / pin.name).mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, target / pin.name / file.name)
+
+
+def write_versions(target: Path) -> None:
+    """Names and versions of the app's packages, for `tutti doctor`; of their descriptions (which name package
+    indexes and authors' machines) nothing."""
+    for folder in target.glob("*.dist-info"):
+        shutil.rmtree(folder)
+    # A lock for all systems and Pythons can name a package twice.
+    for name in {pin.name for pin in locks.pins(locks.path("app"))}:
+        if version := installed_version(name):
+            folder = target / f"{name.replace('-', '_')}-{version}.dist-info"
+            folder.mkdir()
+            text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+            (folder / "METADATA").write_text(text, encoding="utf-8")
+
+
+def installed_version(name: str) -> str:
+    """The version of a package here; empty where it is not installed (another system's)."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 if __name__ == "__main__":

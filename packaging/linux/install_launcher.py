@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
         target.unlink(missing_ok=True)
         print(f"removed {target}")
     else:
-        write(target, ROOT / ".venv" / "bin" / "tutti", ROOT / "resources" / "tutti.svg")
+        write(target, ROOT / ".venv" / "bin" / "tutti", ROOT / "resources" / "icons" / "tutti.svg")
         print(f"Tutti is in the menu: {target}")
     updater = shutil.which("update-desktop-database")
     if updater and target.parent.is_dir():

@@ -7,7 +7,6 @@ place of the checkout, without starting any program.
 import hashlib
 import json
 import os
-import sys
 import time
 from pathlib import Path
 
@@ -111,7 +110,8 @@ class Checkout:
                     self.root / "pyproject.toml"],
             "dev": [locks.path("dev")],
         }[group]  # fmt: skip
-        digest = hashlib.sha256(f"{self.root}\0{sys.version_info[:2]}".encode())
+        # Scripts in a virtual environment name its place: a moved checkout is set up again.
+        digest = hashlib.sha256(str(self.root).encode())
         for file in files:
             digest.update(file.read_bytes())
         return digest.hexdigest()

@@ -7,8 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import bootstrap
 import pytest
+
+import bootstrap
 
 ROOT = Path(__file__).parent.parent.parent
 VERBS = {*bootstrap.COMMANDS, "check"}

@@ -1,13 +1,17 @@
 """What goes into the frozen folder, and what the smoke test of it can see."""
 
+import importlib.metadata
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import bundle_rules
 import pytest
+
+import build
+import bundle_rules
 import smoke
 
 
@@ -91,8 +95,6 @@ def test_a_folder_without_llama_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_installed_binding_has_what_the_rules_want() -> None:
-    import importlib.util
-
     spec = importlib.util.find_spec("llama_cpp")
     assert spec is not None
     assert spec.origin is not None
@@ -144,3 +146,20 @@ def test_a_failing_selftest_is_reported_with_what_it_said(tmp_path: Path) -> Non
         smoke.SmokeError, match=f"selftest ended with 3:\nselftest in / with {tmp_path}"
     ):
         smoke.check_selftest(program, str(tmp_path))
+
+
+def test_the_bundle_knows_versions_and_licences_but_no_descriptions(tmp_path: Path) -> None:
+    (tmp_path / "numpy-1.dist-info").mkdir()
+    (tmp_path / "numpy-1.dist-info" / "METADATA").write_text(
+        "Name: numpy\nVersion: 1\n\nLong story.\n"
+    )
+    build.write_versions(tmp_path)
+    found = {
+        entry.name: entry.version
+        for entry in importlib.metadata.distributions(path=[str(tmp_path)])
+    }
+    assert found["numpy"] == importlib.metadata.version("numpy")
+    assert found["llama-cpp-python"] == importlib.metadata.version("llama-cpp-python")
+    assert all("story" not in path.read_text() for path in tmp_path.rglob("METADATA"))
+    build.copy_licences(tmp_path / "licences")
+    assert (tmp_path / "licences" / "llama-cpp-python" / "LICENSE.md").is_file()

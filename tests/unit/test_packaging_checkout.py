@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from provision import checkout as checkout_module
 from provision.checkout import Checkout
 from provision.errors import SetupError

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from provision.console import NinjaProgress, StatusLine, pip_progress, run_logged
 from provision.errors import CommandFailed
 

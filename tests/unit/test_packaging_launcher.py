@@ -79,7 +79,7 @@ def test_it_is_written_and_removed(
     assert str(target) in capsys.readouterr().out
     assert target.stat().st_mode & 0o111
     assert values(target.read_text(encoding="utf-8"))["Icon"] == str(
-        ROOT / "resources" / "tutti.svg"
+        ROOT / "resources" / "icons" / "tutti.svg"
     )
     assert launcher.main(["--remove"]) == 0
     assert launcher.main(["--remove"]) == 0

@@ -5,8 +5,9 @@ import re
 import tomllib
 from pathlib import Path
 
-import lock
 import pytest
+
+import lock
 from provision import locks
 
 ROOT = Path(__file__).parent.parent.parent

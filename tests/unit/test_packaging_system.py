@@ -5,6 +5,7 @@ from pathlib import Path
 
 import PySide6
 import pytest
+
 from provision import system
 from provision.errors import SetupError
 

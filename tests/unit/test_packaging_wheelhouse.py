@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from provision import filelock, llama_build, locks, wheelhouse
 from provision.environment import Environment
 
