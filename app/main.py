@@ -6,6 +6,7 @@ closes, the lock is given back.  Neither Qt nor llama.cpp is imported by importi
 """
 
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -87,7 +88,7 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
     from app.chat.turns import ChatService
     from app.client.local import LocalModel
     from app.store.conversations import database_path, open_store
-    from app.ui import fatal
+    from app.ui import aio, fatal
     from app.ui.preferences import Preferences
     from app.ui.window import Window
 
@@ -102,7 +103,11 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
     )
     chat = ChatService(store, host, lambda: preferences.current)
     window = Window(chat, store, host, preferences, paths.starter_model())
-    try:
+    async with AsyncExitStack() as end:  # from the last to the first, each whatever the others do
+        end.callback(aio.on_signals(window.close))
+        end.push_async_callback(store.close)
+        end.push_async_callback(host.close)
+        end.push_async_callback(chat.close)
         _watch(window, host, preferences)
         await window.start()
         instance.listen(window.another_start)
@@ -112,10 +117,6 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
             window.model.load(model)
         await window.closed
         await window.shut()
-    finally:
-        await chat.close()
-        await host.close()
-        await store.close()
     return 0
 
 
@@ -151,4 +152,3 @@ def _watch(window: "Window", host: "LocalModel", preferences: "Preferences") -> 
     preferences.changed.connect(unload_when_idle)
     sys.excepthook = uncaught
     aio.report_to(window.report)
-    aio.on_signals(window.close)

@@ -9,6 +9,7 @@ import functools
 import inspect
 import logging
 import signal
+import socket
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
@@ -20,6 +21,8 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 _log = logging.getLogger(__name__)
+
+_END_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _tasks: set[asyncio.Task[Any]] = set()
 """asyncio itself holds tasks weakly only."""
@@ -87,14 +90,38 @@ def report_to(handler: Callable[[BaseException], None]) -> None:
     asyncio.get_running_loop().set_exception_handler(handle)
 
 
-def on_signals(handler: Callable[[], object]) -> None:
-    """Call `handler` on the loop at SIGINT and SIGTERM, each time."""
+def on_signals(handler: Callable[[], object]) -> Callable[[], None]:
+    """Call `handler` on the running loop at SIGINT and SIGTERM, each time.
+
+    The returned function ends that; from then on both are ignored, so that the second Ctrl+C of an impatient user
+    does not cut the end short.
+    """
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        try:
-            loop.add_signal_handler(number, handler)
-        except NotImplementedError:  # Windows
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(handler))
+    reader, writer = socket.socketpair()
+    for end in (reader, writer):
+        end.setblocking(False)
+
+    def caught(*_: object) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(handler)
+
+    # Python looks at signals between its own instructions, and Qt's loop runs none while it waits:
+    # the byte that arrives here wakes it.
+    loop.add_reader(reader, lambda: reader.recv(64))
+    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    for number in _END_SIGNALS:
+        signal.signal(number, caught)
+
+    def ignore() -> None:
+        for number in _END_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        signal.set_wakeup_fd(-1)
+        if not loop.is_closed():
+            loop.remove_reader(reader)
+        reader.close()
+        writer.close()
+
+    return ignore
 
 
 async def finished(dialog: QDialog) -> bool:

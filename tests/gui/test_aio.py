@@ -88,10 +88,16 @@ def test_a_cancelled_task_is_no_failure(drive):
 def test_signals_reach_the_loop_each_time(drive):
     async def scenario():
         heard = []
-        aio.on_signals(lambda: heard.append(1))
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        ignore = aio.on_signals(lambda: heard.append(1))
         for count, number in enumerate((signal.SIGTERM, signal.SIGINT, signal.SIGTERM), 1):
             os.kill(os.getpid(), number)
             await until(lambda count=count: len(heard) == count)
+        ignore()
+        os.kill(os.getpid(), signal.SIGTERM)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        assert len(heard) == 3
 
     drive(scenario())
 

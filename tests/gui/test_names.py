@@ -38,7 +38,14 @@ def nameless(root):
         if control.isHidden() or control.objectName() in QT_OWN:
             continue
         if not control.objectName() or not control.accessibleName():
-            found.append((type(control).__name__, control.parent(), control.objectName(), control.accessibleName()))
+            found.append(
+                (
+                    type(control).__name__,
+                    control.parent(),
+                    control.objectName(),
+                    control.accessibleName(),
+                )
+            )
     return found
 
 
