@@ -5,6 +5,7 @@ chat service, the window.  End, in turn: drafts and tabs are kept, turns end, ch
 closes, the lock is given back.  Neither Qt nor llama.cpp is imported by importing this module.
 """
 
+import logging
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -17,12 +18,15 @@ from app.settings import Settings
 from app.wire import LoadParams
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import QMessageLogContext, QtMsgType
     from PySide6.QtWidgets import QApplication
 
     from app.client.local import LocalModel
     from app.ui.preferences import Preferences
     from app.ui.single_instance import SingleInstance
     from app.ui.window import Window
+
+_log = logging.getLogger(__name__)
 
 
 def run_window(model_path: str | None) -> int:
@@ -66,12 +70,14 @@ def _run(instance: "SingleInstance", model: str) -> int:
 
 
 def _application(current: Settings) -> "QApplication":
+    from PySide6.QtCore import qInstallMessageHandler
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
     from app import __version__
     from app.ui import theme
 
+    qInstallMessageHandler(_log_message)
     application = QApplication(sys.argv[:1])
     application.setApplicationName("tutti")
     application.setApplicationDisplayName("Tutti")
@@ -82,6 +88,12 @@ def _application(current: Settings) -> "QApplication":
     application.setWindowIcon(QIcon(str(paths.resources_dir() / "icons" / "tutti.svg")))
     theme.apply(application, current.theme)
     return application
+
+
+def _log_message(kind: "QtMsgType", _: "QMessageLogContext", message: str) -> None:
+    """What Qt has to say belongs in the log, not on a terminal that may not be there."""
+    serious = kind.name in ("QtCriticalMsg", "QtFatalMsg")
+    _log.log(logging.ERROR if serious else logging.WARNING, "Qt: %s", message)
 
 
 async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: str) -> int:

@@ -37,7 +37,7 @@ COMMANDS: Final = (
     Command("nextTab", "Next tab", ("Ctrl+Tab", "Ctrl+PgDown")),
     Command("previousTab", "Previous tab", ("Ctrl+Shift+Tab", "Ctrl+PgUp")),
     Command("stop", "Stop the answer", ("Esc",)),
-    Command("stopAll", "Stop all answers", ("Ctrl+Shift+.", "Ctrl+>"), in_menu=True),
+    Command("stopAll", "Stop all answers", ("Ctrl+Shift+.",), in_menu=True),
     Command("regenerate", "Write the last answer anew", ("Ctrl+R",), in_menu=True),
     Command("renameChat", "Rename the chat", ("F2",), in_menu=True),
     Command(
@@ -62,8 +62,7 @@ FIXED: Final = (
 def spelled(keys: Sequence[str]) -> str:
     """Keys as this system writes them."""
     form = QKeySequence.SequenceFormat.NativeText
-    # The second form of a key that other layouts need would only puzzle here.
-    return ", ".join(QKeySequence(key).toString(form) for key in keys if key != "Ctrl+>")
+    return ", ".join(QKeySequence(key).toString(form) for key in keys)
 
 
 class ShortcutsDialog(QDialog):

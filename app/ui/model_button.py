@@ -10,7 +10,7 @@ from app.ui.plain import one_line, tooltip, without_mnemonics
 from app.ui.status import phase_words
 
 STARTER_NAME = "SmolLM2 135M"
-_WIDEST = 28
+_WIDEST = 22
 
 
 class ModelButton(QToolButton):
