@@ -66,6 +66,12 @@ class Turn:
         """Nothing will be added any more; the row may still be on its way to the disk."""
         return self._over.is_set()
 
+    def fresh(self, stored: Message) -> Message:
+        """`stored`, with all the text so far where it is the answer that this turn writes."""
+        if self._row is None or stored.id != self._row.id or stored.status is not Status.STREAMING:
+            return stored
+        return replace(stored, text=self._answer.text)
+
     def stop(self) -> None:
         """End it now, with the text so far.  Does nothing when it is over."""
         if not self.is_over:

@@ -152,6 +152,16 @@ class ChatService(Library):
                 self._states.setdefault(conversation.id, TurnState(TabState.DONE_UNREAD))
         return found
 
+    async def messages(self, conversation_id: int) -> Sequence[Message]:
+        """In order; an answer that is being written has its text so far, also what is not on disk yet.
+
+        The text is read when this returns: whoever goes on without another await gets every later piece as an
+        event, and none twice.
+        """
+        stored = await super().messages(conversation_id)
+        turn = self._turns.get(conversation_id)
+        return stored if turn is None else [turn.fresh(message) for message in stored]
+
     async def close(self) -> None:
         """Stop all turns and wait until their rows are finished; nothing starts after that."""
         self._closed = True

@@ -1,0 +1,402 @@
+"""The conversation as it is read: messages as blocks of Markdown, streaming, selectable, never blocking.
+
+Runs on the GUI thread.  Text that arrives goes into a list; it is parsed and drawn at most 30 times a second, and
+not at all while the view is hidden.  Nothing is loaded or opened here: a clicked web address is only reported.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from PySide6.QtCore import QCoreApplication, QEvent, QRect, QTimer, Signal, Slot
+from PySide6.QtGui import (
+    QClipboard,
+    QContextMenuEvent,
+    QGuiApplication,
+    QHelpEvent,
+    QHideEvent,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QResizeEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QMenu, QToolTip, QWidget
+
+from app.chat.models import Message, Role, Status
+from app.ui import accessible
+from app.ui.actions import ActionButton, ActionPool, JumpButton, Wanted
+from app.ui.code import CodeBlock
+from app.ui.colour_queue import ColourQueue
+from app.ui.entry import Entry
+from app.ui.flow import Spot
+from app.ui.flow_view import FlowView
+from app.ui.inline import shown_address
+from app.ui.message_frame import FootBlock, Verb
+from app.ui.pointer import Pointer
+
+translate = QCoreApplication.translate
+
+REDRAW_MS = 33
+_JUMP_MARGIN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ViewCounts:
+    """What was done so far, and what is held now; tests count these instead of milliseconds.
+
+    `laid_out` blocks were laid out, `alive` blocks hold a layout, `opened` messages have blocks, `parsed`
+    characters went to the parser, `flushes` is how often text was taken in; `redraws`, of which `full_paints`
+    covered the whole view, painted `painted_blocks`; `blits` moved what was there.
+    """
+
+    messages: int
+    opened: int
+    laid_out: int
+    alive: int
+    parsed: int
+    flushes: int
+    redraws: int
+    full_paints: int
+    painted_blocks: int
+    blits: int
+
+
+class Transcript(FlowView):
+    """The transcript of one conversation."""
+
+    regenerateRequested = Signal(int)
+    retryRequested = Signal(int)
+    linkActivated = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        accessible.install()
+        super().__init__(parent)
+        self.setObjectName("transcript")
+        self.setAccessibleName(translate("Transcript", "Transcript"))
+        self._index: dict[int, int] = {}
+        self._waiting: set[int] = set()
+        self._hovered: int | None = None
+        self._flushes = 0
+        self._redraw = QTimer(self)
+        self._redraw.setSingleShot(True)
+        self._redraw.timeout.connect(self.flush)
+        self._colours = ColourQueue(self)
+        self._colours.coloured.connect(self._show_colours)
+        self._pool = ActionPool(self.viewport(), self)
+        self._pointer = Pointer(self)
+        self._pointer.linkClicked.connect(self.linkActivated)
+        self._pointer.selected.connect(self._offer_selection)
+        self._jump = JumpButton(self)
+        self._jump.clicked.connect(self.scroll_to_end)
+
+    # --- messages ---------------------------------------------------------------------------------------------
+
+    def set_messages(self, messages: Sequence[Message]) -> None:
+        """Show these messages and nothing else, from the end."""
+        self._clear_from(0)
+        self._fit()
+        for message in messages:
+            self._add(message)
+        self.flow.following = True
+        self.refresh(everything=True)
+
+    def add_message(self, message: Message) -> None:
+        """Add a message at the end.  One that the user wrote brings the view to the end."""
+        self._add(message)
+        if message.role is Role.USER:
+            self.flow.following = True
+        self.refresh()
+
+    def append_text(self, message_id: int, text: str) -> None:
+        """More text of an answer; drawn soon if the view is visible."""
+        index = self._index.get(message_id)
+        if index is None or not text:
+            return
+        self.flow.entries[index].append(text)
+        self._waiting.add(index)
+        if self.isVisible() and not self._redraw.isActive():
+            self._redraw.start()
+
+    def update_message(self, message: Message) -> None:
+        """Take over text, state, figures and error of a message."""
+        index = self._index.get(message.id)
+        if index is None:
+            return
+        entry = self.flow.entries[index]
+        was_streaming = entry.message.status is Status.STREAMING
+        self.flow.forget(entry.update(message, self.flow.width, self.flow.style))
+        self.flow.resized(index)
+        self._waiting.discard(index)
+        self.refresh()
+        if was_streaming and message.status is not Status.STREAMING and self.isVisible():
+            accessible.announce(self, translate("Transcript", "Answer finished"))
+
+    def remove_from(self, message_id: int) -> None:
+        """Take this message and all after it away."""
+        index = self._index.get(message_id)
+        if index is not None:
+            self._clear_from(index)
+            self.refresh(everything=True)
+
+    def _add(self, message: Message) -> None:
+        self._index[message.id] = len(self.flow.entries)
+        self.flow.add(Entry(message, first=not self.flow.entries))
+
+    def _clear_from(self, index: int) -> None:
+        for entry in self.flow.entries[index:]:
+            del self._index[entry.message.id]
+        self._waiting = {waiting for waiting in self._waiting if waiting < index}
+        self.selection.truncate(index)
+        self._hovered = None
+        self._colours.clear()
+        self.flow.truncate(index)
+
+    @Slot()
+    def flush(self) -> None:
+        """Take in the text that has arrived, and draw what changed."""
+        began = time.perf_counter()
+        self._redraw.stop()
+        self._flushes += 1
+        for index in sorted(self._waiting):
+            entry = self.flow.entries[index]
+            self.flow.forget(entry.flush(self.flow.width, self.flow.style))
+            if not entry.is_open:
+                entry.estimate(self.flow.width, self.flow.style)
+            self.flow.resized(index)
+        self._waiting.clear()
+        self.refresh()
+        cost = round((time.perf_counter() - began) * 1000)
+        self._redraw.setInterval(max(REDRAW_MS, 3 * cost))
+
+    # --- what is on top of the flow ---------------------------------------------------------------------------
+
+    def placed(self) -> None:
+        wanted: list[Wanted] = []
+        last_answer = self._last_answer()
+        for spot in self.flow.spots:
+            block = self.block_at(spot)
+            if isinstance(block, CodeBlock):
+                wanted.append(self._copy_code(spot, block))
+                if self.flow.entries[spot.entry].is_complete(spot.block):
+                    self._colours.ask(block)
+            elif isinstance(block, FootBlock):
+                wanted += self._foot_actions(spot, block, spot.entry == last_answer)
+        for button in self._pool.place(wanted):
+            button.chosen.connect(self._act)
+            button.focused.connect(self._reveal_focused)
+        self._place_jump()
+
+    def _last_answer(self) -> int:
+        entries = self.flow.entries
+        last = len(entries) - 1
+        return last if entries and entries[last].message.role is Role.ASSISTANT else last - 1
+
+    def _copy_code(self, spot: Spot, block: CodeBlock) -> Wanted:
+        left, width = self.column()
+        area = block.copy_area(left, spot.y, width)
+        message = self.flow.entries[spot.entry].message.id
+        return Wanted(message, spot.block, Verb.COPY_CODE, area, at_right=True, revealed=True)
+
+    def _foot_actions(self, spot: Spot, foot: FootBlock, is_last: bool) -> list[Wanted]:
+        message = self.flow.entries[spot.entry].message.id
+        focused = self._pool.focused()
+        shown = is_last or spot.entry == self._hovered
+        shown = shown or (focused is not None and focused.message == message)
+        left, width = self.column()
+        if foot.revealed != shown:
+            foot.revealed = shown
+            self.viewport().update(self.spot_rect(spot))
+        row = foot.row(left, spot.y, width)
+        return [
+            Wanted(message, -1, verb, row, at_right=False, revealed=shown or verb is Verb.RETRY)
+            for verb in foot.verbs
+        ]
+
+    def _place_jump(self) -> None:
+        self._jump.setVisible(not self.following)
+        area = self.viewport().geometry()
+        size = JumpButton.SIZE
+        self._jump.move(area.center().x() - size // 2, area.bottom() - size - _JUMP_MARGIN)
+
+    @Slot(object)
+    def _act(self, button: ActionButton) -> None:
+        wanted = button.wanted
+        if wanted is None or wanted.message not in self._index:
+            return
+        entry = self.flow.entries[self._index[wanted.message]]
+        if wanted.verb is Verb.REGENERATE:
+            self.regenerateRequested.emit(wanted.message)
+        elif wanted.verb is Verb.RETRY:
+            self.retryRequested.emit(wanted.message)
+        else:
+            whole = wanted.verb is Verb.COPY_ANSWER
+            self._copy(entry.text if whole else entry.code_of(wanted.block))
+            button.thank()
+
+    @Slot(object)
+    def _reveal_focused(self, button: ActionButton) -> None:
+        self.placed()
+
+    @Slot(object)
+    def _show_colours(self, block: CodeBlock) -> None:
+        for spot in self.flow.spots:
+            if self.block_at(spot) is block:
+                self.viewport().update(self.spot_rect(spot))
+
+    # --- selection and copying --------------------------------------------------------------------------------
+
+    def copy(self) -> None:
+        """Copy what is selected."""
+        text = self.selection.text(self.flow.entries)
+        if text:
+            self._copy(text)
+
+    def select_all(self) -> None:
+        """Select every message."""
+        self.selection.select_all(self.flow.entries)
+        self.viewport().update()
+
+    def selected_text(self) -> str:
+        """What `copy` would copy."""
+        return self.selection.text(self.flow.entries)
+
+    @staticmethod
+    def _copy(text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+
+    @Slot()
+    def _offer_selection(self) -> None:
+        """What is selected can be pasted with the middle button where the system knows that."""
+        clipboard = QGuiApplication.clipboard()
+        if clipboard.supportsSelection():
+            clipboard.setText(self.selected_text(), QClipboard.Mode.Selection)
+
+    # --- reading ----------------------------------------------------------------------------------------------
+
+    def plain_text(self) -> str:
+        """Everything that a reader would see, in order."""
+        return "\n\n".join(self.message_text(index) for index in range(self.message_count()))
+
+    def message_count(self) -> int:
+        """The number of messages."""
+        return len(self.flow.entries)
+
+    def message_text(self, index: int) -> str:
+        """What a reader sees of one message."""
+        entry = self.flow.entries[index]
+        if not entry.is_open:
+            entry.open(self.flow.width, self.flow.style)
+        self.flow.forget(entry.flush(self.flow.width, self.flow.style))
+        self.flow.resized(index)
+        text = entry.visible()
+        entry.drop_texts(self.flow.is_alive)
+        return text
+
+    def message_rect(self, index: int) -> QRect:
+        """Where a message is in view, in screen coordinates; empty if it is not."""
+        area = QRect()
+        for spot in self.flow.spots:
+            if spot.entry == index:
+                area = area.united(self.spot_rect(spot))
+        area = area.intersected(self.viewport().rect())
+        return QRect(self.viewport().mapToGlobal(area.topLeft()), area.size())
+
+    def action_buttons(self) -> list[ActionButton]:
+        """The buttons in view, from top to bottom."""
+        return self._pool.buttons
+
+    def counts(self) -> ViewCounts:
+        """What was done so far."""
+        entries, work = self.flow.entries, self.work
+        return ViewCounts(
+            messages=len(entries),
+            opened=sum(entry.is_open for entry in entries),
+            laid_out=self.flow.laid_out,
+            alive=self.flow.alive,
+            parsed=sum(entry.parsed for entry in entries),
+            flushes=self._flushes,
+            redraws=work.redraws,
+            full_paints=work.full_paints,
+            painted_blocks=work.painted_blocks,
+            blits=work.blits,
+        )
+
+    # --- Qt's events ------------------------------------------------------------------------------------------
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
+            keys = QKeySequence.StandardKey
+            if event.matches(keys.Copy) or event.matches(keys.SelectAll):
+                event.accept()
+                return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif event.matches(QKeySequence.StandardKey.SelectAll):
+            self.select_all()
+        else:
+            super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._pointer.press(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self._pointer.double_click(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._pointer.move(event)
+        spot = self.spot_under(event.position().toPoint())
+        self._hover(spot.entry if spot is not None else None)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._pointer.release(event)
+
+    def _hover(self, entry: int | None) -> None:
+        if entry != self._hovered:
+            self._hovered = entry
+            self.placed()
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Leave:
+            self._hover(None)
+        elif isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            self._show_address(event)
+            return True
+        return super().viewportEvent(event)
+
+    def _show_address(self, event: QHelpEvent) -> None:
+        """A link says where it leads.  Escaped: a tool tip takes anything with a tag in it for HTML."""
+        address = self._pointer.link_at(event.pos())
+        if address:
+            shown = escape(shown_address(address))
+            QToolTip.showText(event.globalPos(), f"<span>{shown}</span>", self.viewport())
+        else:
+            QToolTip.hideText()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = QMenu(self)
+        menu.setObjectName("transcriptMenu")
+        copy = menu.addAction(translate("Transcript", "Copy"))
+        copy.setEnabled(not self.selection.is_empty)
+        copy.triggered.connect(self.copy)
+        menu.addAction(translate("Transcript", "Select all")).triggered.connect(self.select_all)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(event.globalPos())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_jump()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.flush()
+        self._colours.resume()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._redraw.stop()
+        self._colours.pause()
