@@ -25,7 +25,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QToolTip, QWidget
 
 from app.chat.models import Message, Role, Status
-from app.ui import accessible
+from app.ui import accessible, preload
 from app.ui.actions import ActionButton, JumpButton
 from app.ui.code import CodeBlock
 from app.ui.colour_queue import ColourQueue
@@ -333,6 +333,7 @@ class Transcript(FlowView):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.flush()
+        preload.begin()
         self._colours.resume()
 
     def hideEvent(self, event: QHideEvent) -> None:
