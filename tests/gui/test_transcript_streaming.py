@@ -59,6 +59,7 @@ def test_the_second_half_of_an_answer_costs_what_the_first_did(
     assert second.alive < 220
 
 
+@pytest.mark.slow
 def test_a_blitted_stream_equals_a_painted_one(view: Transcript, empty_answer: Message) -> None:
     text = answer_of(2_000) + "> quote\n> more\n\n" + "```sh\nls\n" + "echo x\n" * 40
     for at in range(0, len(text), 83):
@@ -88,6 +89,7 @@ def test_opening_a_long_chat_touches_only_what_is_seen(view: Transcript, chat: C
     assert counts.laid_out < 80
 
 
+@pytest.mark.slow
 def test_scrolling_through_a_chat_keeps_few_layouts(view: Transcript, chat: Chat) -> None:
     view.set_messages(chat.history(100, 600))
     for _ in range(100):
@@ -96,6 +98,7 @@ def test_scrolling_through_a_chat_keeps_few_layouts(view: Transcript, chat: Chat
     assert view.counts().alive < 240
 
 
+@pytest.mark.slow
 def test_a_hidden_view_only_takes_notes(
     view: Transcript, empty_answer: Message, qtbot: QtBot
 ) -> None:
