@@ -39,6 +39,7 @@ class MessageActions(QObject):
             self._hovered = entry
             self.place()
 
+    @Slot()
     def place(self) -> None:
         """Put the buttons where the flow's blocks are."""
         wanted: list[Wanted] = []
@@ -50,7 +51,7 @@ class MessageActions(QObject):
                 wanted += self._under(spot, block)
         for button in self._pool.place(wanted):
             button.chosen.connect(self._act)
-            button.focused.connect(self.place)
+            button.focusMoved.connect(self.place)
 
     def _entry(self, spot: Spot) -> Entry:
         return self._view.flow.entries[spot.entry]
