@@ -159,12 +159,9 @@ class ActionPool:
         return made
 
     def _give_back(self, button: ActionButton) -> None:
-        had_focus = button.hasFocus()
-        button.blockSignals(True)  # its focus moves because it goes, which concerns nobody
-        button.hide()
-        if had_focus:
+        if button.hasFocus():
             self._home.setFocus()
-        button.blockSignals(False)
+        button.hide()
         self._free.append(button)
 
     def _take(self, made: list[ActionButton]) -> ActionButton:
