@@ -1,1 +1,67 @@
-"""The command line."""
+"""The command line: `tutti` is the window, `tutti COMMAND` does something without one.
+
+Neither Qt nor llama.cpp is imported here or by what is imported here: child processes start with this module too.
+"""
+
+import argparse
+import multiprocessing
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from app import __version__, paths
+from app.cli import doctor, selftest, serve
+
+_MAX_OUTPUT = 2_000_000
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line that says what is wrong, and exit code 2."""
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; gives the exit code."""
+    multiprocessing.freeze_support()
+    _give_streams()
+    chosen = parser().parse_args(arguments)
+    if chosen.command == "serve":
+        return serve.run(chosen)
+    if chosen.command == "doctor":
+        return doctor.run(as_json=chosen.json)
+    if chosen.command == "selftest":
+        return selftest.run()
+    from app.main import run_window
+
+    return run_window(chosen.window_model)
+
+
+def parser() -> argparse.ArgumentParser:
+    whole = _Parser(prog="tutti", description="Chat with local models.", allow_abbrev=False)
+    whole.add_argument("--version", action="version", version=f"tutti {__version__}")
+    whole.add_argument("--model", dest="window_model", metavar="PATH", help="load this GGUF file")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND", title="without a window")
+    serve.add_arguments(
+        commands.add_parser("serve", help="an OpenAI-compatible server", allow_abbrev=False)
+    )
+    commands.add_parser("doctor", help="what is here, and what is missing").add_argument(
+        "--json", action="store_true", help="for programs"
+    )
+    commands.add_parser("selftest", help="check that this installation works")
+    return whole
+
+
+def _give_streams() -> None:
+    """A program started by double click has no stdout and stderr, and libraries write to them all the same."""
+    if sys.stdout is not None and sys.stderr is not None:
+        return
+    path = paths.logs_dir() / "output.log"
+    large = path.exists() and path.stat().st_size > _MAX_OUTPUT
+    stream = path.open("w" if large else "a", encoding="utf-8", errors="replace", buffering=1)
+    sys.stdout = sys.stdout or stream
+    sys.stderr = sys.stderr or stream
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,166 @@
-"""The window's composition root."""
+"""The window's composition root: everything is built here, once, and ended here, in order.
+
+Start: a screen, the lock of the data folder, the settings, the log, Qt, the chats on disk, the model's host, the
+chat service, the window.  End, in turn: drafts and tabs are kept, turns end, child processes end, the database
+closes, the lock is given back.  Neither Qt nor llama.cpp is imported by importing this module.
+"""
+
+import logging
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from app import log, paths, settings
+from app.errors import AppError
+from app.settings import Settings
+from app.wire import LoadParams
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QMessageLogContext, QtMsgType
+    from PySide6.QtWidgets import QApplication
+
+    from app.client.local import LocalModel
+    from app.ui.preferences import Preferences
+    from app.ui.single_instance import SingleInstance
+    from app.ui.window import Window
+
+_log = logging.getLogger(__name__)
+
+
+def run_window(model_path: str | None) -> int:
+    """Show the window until it is closed; the process's exit code.
+
+    `model_path` is loaded at once.  Where a window on the same data folder is open already, that one comes
+    forward instead.
+    """
+    from app.ui import display
+
+    problem = display.problem()
+    if problem:
+        print(problem, file=sys.stderr)  # noqa: T201  there is no window to say it in
+        return 1
+    display.choose_input_method()
+    from app.ui.single_instance import SingleInstance
+
+    model = str(Path(model_path).resolve()) if model_path else ""
+    instance = SingleInstance(paths.data_dir())
+    refusal = instance.claim(model)
+    if refusal is not None:
+        if refusal.words:
+            print(refusal.words, file=sys.stderr)  # noqa: T201
+        return refusal.exit_code
+    try:
+        return _run(instance, model)
+    finally:
+        instance.release()
+
+
+def _run(instance: "SingleInstance", model: str) -> int:
+    log.start("app")
+    loaded = settings.load(settings.settings_path())
+    application = _application(loaded.settings)  # kept until the session is over
+    from app.ui import aio
+
+    try:
+        return aio.run(_session(instance, loaded, model))
+    finally:
+        application.quit()
+
+
+def _application(current: Settings) -> "QApplication":
+    from PySide6.QtCore import qInstallMessageHandler
+    from PySide6.QtGui import QIcon
+    from PySide6.QtWidgets import QApplication
+
+    from app import __version__
+    from app.ui import theme
+
+    qInstallMessageHandler(_log_message)
+    application = QApplication(sys.argv[:1])
+    application.setApplicationName("tutti")
+    application.setApplicationDisplayName("Tutti")
+    application.setApplicationVersion(__version__)
+    application.setDesktopFileName("tutti")
+    # The session ends when everything is put away, not when the window goes.
+    application.setQuitOnLastWindowClosed(False)
+    application.setWindowIcon(QIcon(str(paths.resources_dir() / "icons" / "tutti.svg")))
+    theme.apply(application, current.theme)
+    return application
+
+
+def _log_message(kind: "QtMsgType", _: "QMessageLogContext", message: str) -> None:
+    """What Qt has to say belongs in the log, not on a terminal that may not be there."""
+    serious = kind.name in ("QtCriticalMsg", "QtFatalMsg")
+    _log.log(logging.ERROR if serious else logging.WARNING, "Qt: %s", message)
+
+
+async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: str) -> int:
+    from app.chat.turns import ChatService
+    from app.client.local import LocalModel
+    from app.store.conversations import database_path, open_store
+    from app.ui import aio, fatal
+    from app.ui.preferences import Preferences
+    from app.ui.window import Window
+
+    try:
+        store = await open_store(database_path())
+    except AppError as error:
+        await fatal.say(str(error))
+        return 1
+    preferences = Preferences(loaded.settings, settings.settings_path())
+    host = LocalModel(
+        lambda path: load_params(path, preferences.current), path=loaded.settings.model_path
+    )
+    chat = ChatService(store, host, lambda: preferences.current)
+    window = Window(chat, store, host, preferences, paths.starter_model())
+    async with AsyncExitStack() as end:  # from the last to the first, each whatever the others do
+        end.callback(aio.on_signals(window.close))
+        end.push_async_callback(store.close)
+        end.push_async_callback(host.close)
+        end.push_async_callback(chat.close)
+        _watch(window, host, preferences)
+        await window.start()
+        instance.listen(window.another_start)
+        for words in (*loaded.problems, *store.problems):
+            window.tell(words)
+        if model:
+            window.model.load(model)
+        await window.closed
+        await window.shut()
+    return 0
+
+
+def load_params(path: str, current: Settings) -> LoadParams:
+    """How the model at `path` is loaded under these settings."""
+    return LoadParams(
+        path=path,
+        pool_tokens=current.pool_tokens,
+        sequences=current.sequences,
+        batch=current.batch,
+        threads=current.threads,
+        gpu_layers=current.gpu_layers,
+        kv_type=current.kv_type,
+    )
+
+
+def _watch(window: "Window", host: "LocalModel", preferences: "Preferences") -> None:
+    """Let the window hear of signals and of what nobody caught, and the host of its settings."""
+    from app.ui import aio
+
+    def unload_when_idle(_: Settings | None, current: Settings) -> None:
+        host.set_idle_unload(current.idle_unload_minutes)
+
+    def uncaught(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            window.close()
+        else:
+            window.report(error.with_traceback(trace))
+
+    unload_when_idle(None, preferences.current)
+    preferences.changed.connect(unload_when_idle)
+    sys.excepthook = uncaught
+    aio.report_to(window.report)

@@ -67,7 +67,8 @@ class LoadParams:
     """How a model is loaded; 0 or "auto" lets the engine choose.
 
     `pool_tokens` is the size of the one KV pool that all chats share, `sequences` the most chats that decode at
-    once, `batch` the most tokens of one step, `threads` the threads of a step, `gpu_layers` -1 all that fit.
+    once, `batch` the most tokens of one step, `threads` the threads of a step, `gpu_layers` -1 all that fit,
+    `spill_bytes` the memory for the states of chats that are not in the pool.
     """
 
     path: str
@@ -80,6 +81,7 @@ class LoadParams:
     kv_type: str = "f16"
     mmap: bool = True
     kv_offload: bool = True
+    spill_bytes: int = 1 << 30
 
 
 # --- both children -------------------------------------------------------------------------------------------
@@ -142,7 +144,12 @@ class LastWords:
 class Submit:
     """Continue `tokens`.  At most `max_tokens` new ones (None: until the pool or the model's context ends).
 
+    With `max_tokens` 0 the prompt is only read, but for its last token, so that a later request finds it read.
+
     `ignore_eos` forbids the end-of-generation tokens, so that the answer has exactly `max_tokens`.
+    `end_tokens` end the answer besides the vocabulary's own.
+    `marks` are positions in `tokens` (the ends of the system prompt and of each turn) from which another request
+    may want to go on; a memory that cannot be cut keeps its state there.
     """
 
     request_id: int
@@ -150,7 +157,9 @@ class Submit:
     sampling: Sampling
     max_tokens: int | None = None
     ignore_eos: bool = False
+    end_tokens: tuple[int, ...] = ()
     priority: Priority = Priority.NORMAL
+    marks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +240,8 @@ class Counters:
     """The engine's state after a step; totals count from the start of the process.
 
     `read` are prompt tokens evaluated, `reused` prompt tokens found in the pool, `prompt` their sum over all
-    requests that began reading.  `rows` are the decode rows and `chunk` the prefill tokens of the last step,
+    requests that began reading.  `cells_used` counts all cells in use, `cells_kept` those of them that only idle
+    chats hold: a cache that is given up when room is wanted.  `rows` are the decode rows and `chunk` the prefill tokens of the last step,
     `step_ms` its length and `decode_ms` the part of it inside llama.cpp.
     """
 
@@ -245,9 +255,13 @@ class Counters:
     reused: int = 0
     prompt: int = 0
     cells_used: int = 0
+    cells_kept: int = 0
     cells_total: int = 0
     ids_used: int = 0
     ids_total: int = 0
+    restored: int = 0
+    spill_bytes: int = 0
+    spill_total: int = 0
     running: int = 0
     reading: int = 0
     waiting: int = 0
@@ -307,7 +321,7 @@ class VocabularyLoaded:
 
     Token i is `pieces[ends[i-1]:ends[i]]` (`ends` packed as little-endian uint32); control tokens have an empty
     piece, for they are never shown.  `format_name` says which prompt format is used and `notes` why, if it is
-    not the model's own.
+    not the model's own.  `stop` are strings that end every answer, for formats whose turns no token ends.
     """
 
     pieces: bytes
@@ -315,6 +329,7 @@ class VocabularyLoaded:
     end_tokens: tuple[int, ...]
     format_name: str
     notes: tuple[str, ...] = ()
+    stop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

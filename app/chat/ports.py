@@ -63,11 +63,15 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The one terminal event.  `error` is for the user when the reason is ERROR or ENGINE_DIED."""
+    """The one terminal event.  `error` is for the user when the reason is ERROR or ENGINE_DIED.
+
+    `code` names the kind of error for programs ("context_length_exceeded"), or is "".
+    """
 
     reason: FinishReason
     usage: Usage
     error: str = ""
+    code: str = ""
 
 
 Event = Waiting | Reading | Text | Ended

@@ -80,6 +80,11 @@ def tokens() -> Tokens:
     return DARK if ground.lightness() < 128 else LIGHT
 
 
+def hover_colour() -> str:
+    """The ground under the mouse, and of the chosen row of a list."""
+    return _hover(tokens())
+
+
 def body_font(px: float = BODY_PX, *, bold: bool = False) -> QFont:
     """The system's font at `px` pixels."""
     font = QFont(QApplication.font())
@@ -99,8 +104,17 @@ def mono_font(px: float = MONO_PX) -> QFont:
 def apply(application: QApplication, theme: Literal["system", "light", "dark"]) -> None:
     """Use this theme from now on, in every open window."""
     scheme = theme if theme != "system" else _system_scheme(application)
+    chosen = DARK if scheme == "dark" else LIGHT
     application.setStyle("Fusion")
-    application.setPalette(_palette(DARK if scheme == "dark" else LIGHT))
+    application.setPalette(_palette(chosen))
+    application.setFont(_interface_font(application))
+    application.setStyleSheet(_style_sheet(chosen))
+
+
+def _interface_font(application: QApplication) -> QFont:
+    font = QFont(application.font())
+    font.setPixelSize(round(SMALL_PX))
+    return font
 
 
 def _system_scheme(application: QApplication) -> Scheme:
@@ -138,3 +152,138 @@ def _palette(t: Tokens) -> QPalette:
     for colour_role in (role.WindowText, role.Text, role.ButtonText):
         palette.setColor(QPalette.ColorGroup.Disabled, colour_role, QColor(t.quiet))
     return palette
+
+
+def _style_sheet(t: Tokens) -> str:
+    """The few rules that the palette cannot say; widgets pick them by `objectName` or the property `role`."""
+    return _RULES.format(
+        **{name: getattr(t, name) for name in Tokens.__slots__},
+        hover=_hover(t),
+        pressed=_mix(t.raised, t.text, 0.13),
+        accent_hover=_mix(t.accent, t.text, 0.12),
+        soft_bad=_mix(t.ground, t.bad, 0.09),
+        soft_accent=_mix(t.ground, t.accent, 0.09),
+        control=CONTROL,
+        radius=RADIUS,
+    )
+
+
+def _hover(t: Tokens) -> str:
+    return _mix(t.raised, t.text, 0.07)
+
+
+def _mix(first: str, second: str, share: float) -> str:
+    """`first` with `share` of `second` in it: opaque, for translucent fills are slow to paint."""
+    a, b = QColor(first), QColor(second)
+    parts = zip(a.getRgb()[:3], b.getRgb()[:3], strict=True)  # type: ignore[index]
+    return QColor(*(round(x + (y - x) * share) for x, y in parts)).name()
+
+
+_RULES = """
+#mainWindow, #sidebar, #statusLine {{ background: {raised}; }}
+#page, #emptyState, #noticeRow {{ background: {ground}; }}
+#sidebar {{ border-right: 1px solid {line}; }}
+#statusLine {{ border-top: 1px solid {line}; }}
+QLabel[role="quiet"] {{ color: {quiet}; }}
+QLabel[role="strong"] {{ font-weight: 600; }}
+QLabel[role="title"] {{ font-size: 20px; font-weight: 600; }}
+QLabel[role="heading"] {{ font-size: 16px; font-weight: 600; }}
+QLabel[role="bad"] {{ color: {bad}; }}
+QToolTip {{ background: {raised}; color: {text}; border: 1px solid {line}; padding: 4px 8px; }}
+
+QTabWidget::pane {{ border: 0; }}
+QTabWidget::tab-bar {{ left: 0; }}
+QTabBar {{ background: {raised}; }}
+QTabBar::scroller {{ width: 44px; }}
+QTabBar QToolButton {{ background: {raised}; border: 0; padding: 0; }}
+QTabBar::tab {{
+    background: {raised}; color: transparent; border: 1px solid {raised};
+    border-top-left-radius: {radius}px; border-top-right-radius: {radius}px;
+    margin: 0 2px 0 0; padding: 0 4px 0 0;
+}}
+QTabBar::tab:hover:!selected {{ background: {hover}; border-color: {hover}; }}
+QTabBar::tab:selected {{ background: {ground}; border-color: {line}; border-bottom-color: {ground}; }}
+QTabBar::tab:selected:focus {{ border-color: {accent}; }}
+
+QPushButton {{
+    background: {raised}; color: {text}; border: 1px solid {line}; border-radius: {radius}px;
+    min-height: {control}px; padding: 0 14px;
+}}
+QPushButton:hover {{ background: {hover}; }}
+QPushButton:pressed {{ background: {pressed}; }}
+QPushButton:disabled {{ color: {quiet}; }}
+QPushButton:focus {{ border-color: {accent}; }}
+QPushButton[role="primary"] {{ background: {accent}; color: {on_accent}; border-color: {accent}; font-weight: 600; }}
+QPushButton[role="primary"]:hover {{ background: {accent_hover}; border-color: {accent_hover}; }}
+QPushButton[role="primary"]:focus {{ border: 2px solid {text}; }}
+QPushButton[role="primary"]:disabled {{ background: {raised}; color: {quiet}; border-color: {line}; }}
+QPushButton[role="list"] {{ background: transparent; border-color: transparent; text-align: left; padding: 0 8px; }}
+QPushButton[role="list"]:hover {{ background: {hover}; }}
+QPushButton[role="list"]:focus {{ border-color: {accent}; }}
+QPushButton[role="link"] {{
+    background: transparent; border: 1px solid transparent; color: {accent}; font-weight: 600;
+    min-height: 24px; padding: 0 8px;
+}}
+QPushButton[role="link"]:hover {{ background: {hover}; }}
+QPushButton[role="link"]:focus {{ border-color: {accent}; }}
+
+QToolButton {{ background: transparent; border: 1px solid transparent; border-radius: 6px; padding: 5px; color: {text}; }}
+QToolButton:hover {{ background: {hover}; }}
+QToolButton:pressed, QToolButton:checked {{ background: {pressed}; }}
+QToolButton:focus {{ border-color: {accent}; }}
+QToolButton::menu-indicator {{ image: none; }}
+QToolButton#modelButton {{ padding: 4px 10px; border-color: {line}; background: {ground}; border-radius: {radius}px; }}
+QToolButton#modelButton:hover {{ background: {hover}; }}
+QToolButton#modelButton:focus {{ border-color: {accent}; }}
+QToolButton[role="tabClose"] {{ padding: 1px; border-radius: 4px; }}
+QToolButton[role="send"] {{ background: {accent}; border-color: {accent}; border-radius: {radius}px; padding: 5px; }}
+QToolButton[role="send"]:hover {{ background: {accent_hover}; }}
+QToolButton[role="send"]:focus {{ border: 2px solid {text}; }}
+QToolButton[role="send"]:disabled {{ background: {raised}; border-color: {line}; }}
+QToolButton[role="stop"] {{ background: {ground}; border-color: {quiet}; border-radius: {radius}px; padding: 5px; }}
+QToolButton[role="stop"]:hover {{ background: {hover}; }}
+QToolButton[role="stop"]:focus {{ border: 2px solid {accent}; }}
+
+QLineEdit {{
+    background: {ground}; color: {text}; border: 1px solid {line}; border-radius: {radius}px;
+    min-height: {control}px; padding: 0 8px; selection-background-color: {selection}; selection-color: {text};
+}}
+QLineEdit:focus {{ border-color: {accent}; }}
+QLineEdit#renameField {{ min-height: 0; border-radius: 4px; padding: 0 4px; }}
+QAbstractSpinBox {{
+    background: {ground}; color: {text}; border: 1px solid {line}; border-radius: {radius}px;
+    min-height: 28px; selection-background-color: {selection}; selection-color: {text};
+}}
+QAbstractSpinBox QLineEdit {{ background: transparent; border: 0; min-height: 0; padding: 0 7px; }}
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ subcontrol-origin: border; width: 0; height: 0; border: 0; }}
+QAbstractSpinBox:focus {{ border-color: {accent}; }}
+QAbstractSpinBox:disabled, QLineEdit:disabled, QDialog QPlainTextEdit:disabled {{ background: {raised}; color: {quiet}; }}
+#composerFrame {{ background: {ground}; border: 1px solid {line}; border-radius: 12px; }}
+#composerFrame[focused="true"] {{ border-color: {accent}; }}
+#composer {{ background: transparent; border: 0; color: {text}; }}
+#attachment {{ background: {raised}; border: 1px solid {line}; border-radius: 6px; }}
+
+#notice {{ background: {soft_accent}; border: 1px solid {line}; border-radius: {radius}px; }}
+#notice[kind="bad"] {{ background: {soft_bad}; border-color: {bad}; }}
+
+#conversationList {{ background: transparent; border: 0; outline: 0; }}
+#conversationList::item {{ border: 0; }}
+QMenu {{ background: {ground}; color: {text}; border: 1px solid {line}; padding: 4px; }}
+QMenu::item {{ padding: 6px 24px 6px 12px; border-radius: 4px; }}
+QMenu::item:selected {{ background: {hover}; }}
+QMenu::item:disabled {{ color: {quiet}; }}
+QMenu::separator {{ height: 1px; background: {line}; margin: 4px 8px; }}
+
+QScrollBar:vertical {{ background: transparent; width: 12px; margin: 0; }}
+QScrollBar::handle:vertical {{ background: {line}; min-height: 32px; border-radius: 4px; margin: 2px; }}
+QScrollBar::handle:vertical:hover {{ background: {quiet}; }}
+QScrollBar:horizontal {{ background: transparent; height: 12px; margin: 0; }}
+QScrollBar::handle:horizontal {{ background: {line}; min-width: 32px; border-radius: 4px; margin: 2px; }}
+QScrollBar::handle:horizontal:hover {{ background: {quiet}; }}
+QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
+QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+QDialog {{ background: {ground}; }}
+QDialog QPlainTextEdit {{ background: {ground}; border: 1px solid {line}; border-radius: {radius}px; padding: 4px; }}
+QDialog QPlainTextEdit:focus {{ border-color: {accent}; }}
+QDialog QScrollArea, QDialog QScrollArea > QWidget > QWidget {{ background: {ground}; border: 0; }}
+"""

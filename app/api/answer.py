@@ -1,0 +1,207 @@
+"""One answer on its way from the generator to one client.
+
+`Answer.collect` takes everything that the generator gives, at once, so that a slow client never holds a sequence;
+`ChatResponse` writes it as fast as the client reads.  What lies between them is bounded: while the client does not read,
+pieces are joined, and a text that grows beyond `MAX_PENDING` characters ends the request.  (A client that reads nothing
+at all is dropped by `server.Connection`.)  A client that goes away, in whatever phase, ends the request at once.
+All of it runs on one event loop.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator
+from http import HTTPStatus
+
+from starlette.types import Receive, Scope, Send
+
+from app.api.guard import error_body, error_response, internal_error
+from app.api.sse import KEEP_ALIVE, CompletionWriter
+from app.chat.models import FinishReason, Usage
+from app.chat.ports import Ended, Event, Text
+from app.errors import RequestError
+
+MAX_PENDING = 80_000
+"""Characters that may wait for a client; at most 12 bytes each in JSON, so under a megabyte."""
+_MAX_PIECES = 64
+
+_HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),
+]
+_WHOLE = (FinishReason.STOP, FinishReason.LENGTH)
+_SHUTTING_DOWN = "shutting_down"
+_STATUS = {
+    "context_length_exceeded": HTTPStatus.BAD_REQUEST,
+    _SHUTTING_DOWN: HTTPStatus.SERVICE_UNAVAILABLE,
+    FinishReason.ENGINE_DIED.value: HTTPStatus.SERVICE_UNAVAILABLE,
+    FinishReason.CANCELLED.value: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+"""By code; every other failure is a 500."""
+
+_log = logging.getLogger(__name__)
+
+
+class Answer:
+    """What was generated and not yet taken."""
+
+    def __init__(self, events: AsyncIterator[Event], max_pending: int | None) -> None:
+        self.ended: Ended | None = None
+        self.client_gone = False
+        self._events = events
+        self._max_pending = max_pending
+        self._texts: list[str] = []
+        self._changed = asyncio.Event()
+
+    async def collect(self) -> None:
+        """Take events until the end; cancelling this stops the request."""
+        try:
+            async for event in self._events:
+                if isinstance(event, Text):
+                    self._append(event.text)
+                elif isinstance(event, Ended):
+                    self.end(event)
+                if self.ended is not None:
+                    break
+            else:
+                _log.error("A generator ended without saying how.")
+        except Exception:  # noqa: BLE001 - the API's border
+            _log.exception("A generator failed.")
+        finally:
+            self.end(_failed(internal_error().what, "internal_error"))
+            if isinstance(self._events, AsyncGenerator):
+                await self._events.aclose()
+
+    async def take(self, seconds: float | None) -> list[str]:
+        """The pieces since the last call; waits until there are some or the answer has ended."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+        except TimeoutError:
+            return []
+        self._changed.clear()
+        texts, self._texts = self._texts, []
+        return texts
+
+    def end(self, ended: Ended) -> None:
+        """The first end counts."""
+        if self.ended is None:
+            self.ended = ended
+            self._changed.set()
+
+    def leave(self) -> None:
+        """The client is gone."""
+        self.client_gone = True
+        self._changed.set()
+
+    def _append(self, text: str) -> None:
+        if not text:
+            return
+        waiting = sum(map(len, self._texts))
+        if self._max_pending is not None and waiting and waiting + len(text) > self._max_pending:
+            self.end(_failed("The client reads too slowly.", "slow_client"))
+            return
+        if len(self._texts) >= _MAX_PIECES:
+            self._texts = ["".join(self._texts)]
+        self._texts.append(text)
+        self._changed.set()
+
+
+def _failed(what: str, code: str) -> Ended:
+    return Ended(FinishReason.ERROR, Usage(), what, code)
+
+
+def _as_error(ended: Ended) -> RequestError:
+    what = ended.error or "The answer was cancelled."
+    code = ended.code or ended.reason.value
+    return RequestError(what, status=_STATUS.get(code, HTTPStatus.INTERNAL_SERVER_ERROR), code=code)
+
+
+class ChatResponse:
+    """An ASGI response: waits for the first word of the answer before it says 200."""
+
+    def __init__(
+        self,
+        events: AsyncIterator[Event],
+        writer: CompletionWriter,
+        *,
+        stream: bool,
+        keep_alive: float,
+        stopping: asyncio.Event,
+    ) -> None:
+        self._answer = Answer(events, MAX_PENDING if stream else None)
+        self._writer = writer
+        self._stream = stream
+        self._keep_alive = keep_alive
+        self._stopping = stopping
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        write = self._write_stream if self._stream else self._write_whole
+        async with asyncio.TaskGroup() as tasks:
+            helpers = [
+                tasks.create_task(self._answer.collect()),
+                tasks.create_task(self._watch_client(receive)),
+                tasks.create_task(self._watch_server()),
+            ]
+            try:
+                error = await write(send)
+            finally:
+                for helper in helpers:
+                    helper.cancel()
+        if error is not None:
+            await error_response(error)(scope, receive, send)
+
+    async def _watch_client(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self._answer.leave()
+
+    async def _watch_server(self) -> None:
+        await self._stopping.wait()
+        self._answer.end(_failed("The server is stopping.", _SHUTTING_DOWN))
+
+    async def _write_stream(self, send: Send) -> RequestError | None:
+        """Returns the error, if the answer failed before anything was sent."""
+        answer, begun = self._answer, False
+        while True:
+            texts = await answer.take(self._keep_alive)
+            ended = answer.ended
+            if answer.client_gone:
+                return None
+            if not begun and not texts and ended is not None and ended.reason not in _WHOLE:
+                return _as_error(ended)
+            data = b"" if begun else self._writer.opening()
+            data += b"".join(map(self._writer.text, texts))
+            if ended is not None:
+                data += self._end_of_stream(ended)
+            if not begun:
+                begun = True
+                await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            body = data or KEEP_ALIVE
+            await send({"type": "http.response.body", "body": body, "more_body": ended is None})
+            if ended is not None:
+                return None
+
+    def _end_of_stream(self, ended: Ended) -> bytes:
+        if ended.reason in _WHOLE:
+            return self._writer.closing(ended.reason, ended.usage)
+        return self._writer.failure(error_body(_as_error(ended)))
+
+    async def _write_whole(self, send: Send) -> RequestError | None:
+        answer = self._answer
+        texts: list[str] = []
+        while answer.ended is None and not answer.client_gone:
+            texts += await answer.take(None)
+        if answer.client_gone or answer.ended is None:
+            return None
+        ended = answer.ended
+        if ended.reason not in _WHOLE:
+            return _as_error(ended)
+        body = self._writer.whole("".join(texts), ended.reason, ended.usage)
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode("ascii")),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+        return None

@@ -1,0 +1,261 @@
+"""What a chat completion may ask for, checked by hand, field by field.
+
+Every known field has a type and a range; a wrong one is a `RequestError` (400) that names it.  A field of the OpenAI
+API that would change the answer and is not done here is refused in the same way, unless it has the value that
+changes nothing (`n` 1, `tools` []).  Any other field is ignored: that is the one rule for invented names.  null
+counts as absent.  NaN, Infinity and numbers of absurd length are refused wherever they stand.
+
+Order of the checks: JSON, the object, `messages`, `model`, numbers, `stop`, switches, fields that are not done.
+"""
+
+import json
+from dataclasses import dataclass
+
+from app.chat.models import ChatMessage, Role, Sampling, clean
+from app.chat.ports import Request
+from app.errors import RequestError
+from app.settings import RANGES
+
+Fields = dict[str, object]
+
+_MAX_STOPS = 16
+_MAX_DIGITS = 64
+_MAX_ANSWER_TOKENS = 2_147_483_647
+
+_ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+}
+
+_NOT_DONE: dict[str, tuple[object, ...]] = {
+    "n": (1,),
+    "best_of": (1,),
+    "tools": ([],),
+    "tool_choice": ("none", "auto"),
+    "functions": ([],),
+    "function_call": ("none", "auto"),
+    "response_format": ({"type": "text"},),
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "logit_bias": ({},),
+    "frequency_penalty": (0, 0.0),
+    "modalities": (["text"], []),
+    "audio": (),
+    "prediction": (),
+    "reasoning_effort": (),
+    "verbosity": (),
+    "web_search_options": (),
+    "grammar": ("",),
+    "json_schema": (),
+}
+"""Fields that would change the answer and are not done, with the values that ask for nothing."""
+
+_MESSAGE_NOT_DONE = ("tool_calls", "function_call", "audio")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatBody:
+    """A checked body.  `model` None means the loaded one."""
+
+    request: Request
+    model: str | None
+    stream: bool
+    include_usage: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _NotANumber:
+    """Stands where the body has NaN, Infinity or far too many digits, until its field is known."""
+
+    literal: str
+
+
+def parse_chat(raw: bytes) -> ChatBody:
+    """Check the body of a chat completion; raises RequestError."""
+    refused: list[_NotANumber] = []
+    fields = _decode(raw, refused)
+    messages = _messages(fields.get("messages"))
+    model = _model(fields)
+    sampling = _sampling(fields)
+    max_tokens = _max_tokens(fields)
+    stop = _stop(fields.get("stop"))
+    stream = _switch(fields, "stream")
+    ignore_eos = _switch(fields, "ignore_eos")
+    include_usage = _include_usage(fields, stream=stream)
+    for name, harmless in _NOT_DONE.items():
+        _refuse_not_done(fields, name, harmless)
+    if refused:
+        raise RequestError(f"{refused[0].literal} is not a number in JSON.")
+    request = Request(messages, sampling, max_tokens, stop, ignore_eos)
+    return ChatBody(request, model, stream, include_usage)
+
+
+def _decode(raw: bytes, refused: list[_NotANumber]) -> Fields:
+    def not_a_number(literal: str) -> _NotANumber:
+        refused.append(_NotANumber(literal if len(literal) <= 24 else f"{literal[:24]}..."))
+        return refused[-1]
+
+    def whole(literal: str) -> int | _NotANumber:
+        return int(literal) if len(literal) <= _MAX_DIGITS else not_a_number(literal)
+
+    try:
+        value = json.loads(raw.decode("utf-8-sig"), parse_constant=not_a_number, parse_int=whole)
+    except UnicodeDecodeError as error:
+        raise RequestError("The body is not UTF-8.") from error
+    except RecursionError as error:
+        raise RequestError("The body is nested too deeply.") from error
+    except ValueError as error:
+        raise RequestError(f"The body is not JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise RequestError("The body must be a JSON object.")
+    return value
+
+
+def _wrong(param: str, must: str) -> RequestError:
+    return RequestError(f"'{param}' must be {must}.", param=param, code="invalid_value")
+
+
+def _not_done(param: str, what: str) -> RequestError:
+    return RequestError(
+        f"'{param}' is not supported: {what}.", param=param, code="unsupported_value"
+    )
+
+
+# --- messages ------------------------------------------------------------------------------------------------
+
+
+def _messages(value: object) -> tuple[ChatMessage, ...]:
+    if value is None:
+        raise RequestError("'messages' is missing.", param="messages", code="missing_parameter")
+    if not isinstance(value, list) or not value:
+        raise _wrong("messages", "a list with at least one message")
+    return tuple(_message(item, f"messages[{index}]") for index, item in enumerate(value))
+
+
+def _message(value: object, where: str) -> ChatMessage:
+    if not isinstance(value, dict):
+        raise _wrong(where, "an object with 'role' and 'content'")
+    role = value.get("role")
+    if not isinstance(role, str) or role not in _ROLES:
+        raise _wrong(f"{where}.role", f"one of {', '.join(_ROLES)}")
+    for name in _MESSAGE_NOT_DONE:
+        if value.get(name):
+            raise _not_done(f"{where}.{name}", "this server runs no tools and no audio")
+    return ChatMessage(_ROLES[role], clean(_content(value.get("content"), f"{where}.content")))
+
+
+def _content(value: object, where: str) -> str:
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list) or not value:
+        raise _wrong(where, "a string or a list of text parts")
+    return "\n".join(_part(part, f"{where}[{index}]") for index, part in enumerate(value))
+
+
+def _part(value: object, where: str) -> str:
+    if not isinstance(value, dict):
+        raise _wrong(where, "an object with 'type' and 'text'")
+    if value.get("type") != "text":
+        raise _not_done(f"{where}.type", "only parts of type 'text' are")
+    text = value.get("text")
+    if not isinstance(text, str):
+        raise _wrong(f"{where}.text", "a string")
+    return text
+
+
+# --- single values -------------------------------------------------------------------------------------------
+
+
+def _model(fields: Fields) -> str | None:
+    value = fields.get("model")
+    if value is not None and not isinstance(value, str):
+        raise _wrong("model", "a string")
+    return value
+
+
+def _sampling(fields: Fields) -> Sampling:
+    usual = Sampling()
+    top_k = _whole(fields, "top_k", RANGES["top_k"])
+    return Sampling(
+        temperature=_number(fields, "temperature", usual.temperature),
+        top_k=usual.top_k if top_k is None else top_k,
+        top_p=_number(fields, "top_p", usual.top_p),
+        min_p=_number(fields, "min_p", usual.min_p),
+        repeat_penalty=_number(fields, "repeat_penalty", usual.repeat_penalty),
+        presence_penalty=_number(fields, "presence_penalty", usual.presence_penalty),
+        seed=_whole(fields, "seed", RANGES["seed"]),
+    )
+
+
+def _number(fields: Fields, name: str, usual: float) -> float:
+    value = fields.get(name)
+    if value is None:
+        return usual
+    low, high = RANGES[name]
+    # The comparison also refuses infinity, which 1e400 becomes.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise _wrong(name, f"a number from {low:g} to {high:g}")
+    return float(value)
+
+
+def _whole(fields: Fields, name: str, limits: tuple[float, float]) -> int | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    low, high = limits
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise _wrong(name, f"a whole number from {low:.0f} to {high:.0f}")
+    return value
+
+
+def _max_tokens(fields: Fields) -> int | None:
+    """The smaller one, where both the old name and the new one are given."""
+    limits = (1, _MAX_ANSWER_TOKENS)
+    names = ("max_tokens", "max_completion_tokens")
+    given = [_whole(fields, name, limits) for name in names]
+    return min((number for number in given if number is not None), default=None)
+
+
+def _stop(value: object) -> tuple[str, ...]:
+    strings = [value] if isinstance(value, str) else value
+    if strings is None:
+        return ()
+    if not isinstance(strings, list) or len(strings) > _MAX_STOPS:
+        raise _wrong("stop", f"a string or a list of at most {_MAX_STOPS} strings")
+    for index, string in enumerate(strings):
+        if not isinstance(string, str) or not string:
+            raise _wrong(f"stop[{index}]", "a string that is not empty")
+    return tuple(clean(string) for string in strings)
+
+
+def _switch(fields: Fields, name: str) -> bool:
+    value = fields.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise _wrong(name, "true or false")
+    return bool(value)
+
+
+def _include_usage(fields: Fields, *, stream: bool) -> bool:
+    options = fields.get("stream_options")
+    if options is None:
+        return False
+    if not isinstance(options, dict):
+        raise _wrong("stream_options", "an object")
+    if not stream:
+        raise RequestError(
+            "'stream_options' goes with 'stream': true only.", param="stream_options"
+        )
+    value = options.get("include_usage")
+    if value is not None and not isinstance(value, bool):
+        raise _wrong("stream_options.include_usage", "true or false")
+    return bool(value)
+
+
+def _refuse_not_done(fields: Fields, name: str, harmless: tuple[object, ...]) -> None:
+    value = fields.get(name)
+    if value is None or any(type(value) is type(item) and value == item for item in harmless):
+        return
+    only = f"only {json.dumps(harmless[0])} is accepted" if harmless else "leave it out"
+    raise _not_done(name, only)

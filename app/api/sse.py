@@ -1,0 +1,86 @@
+"""The bytes of an answer: events of a stream, or one JSON object.  Sans-IO.
+
+All JSON is ASCII, so that a line separator inside a text cannot be taken for the end of an event by any reader.
+A stream is: `opening` (the role), one `text` for each piece, `closing` (the finish reason, the usage if it was asked for,
+`[DONE]`), or at any point `failure` and nothing after it.
+"""
+
+import json
+import time
+import uuid
+from collections.abc import Mapping
+
+from app.chat.models import FinishReason, Usage
+
+KEEP_ALIVE = b": keep-alive\n\n"
+"""A comment line: says that the server is there, and no client takes it for data."""
+
+_DONE = b"data: [DONE]\n\n"
+
+
+def encode(value: Mapping[str, object]) -> bytes:
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def usage_fields(usage: Usage) -> dict[str, object]:
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+    }
+
+
+class CompletionWriter:
+    """Writes one completion, as a stream or as a whole."""
+
+    def __init__(self, model: str, *, include_usage: bool = False) -> None:
+        self._id = f"chatcmpl-{uuid.uuid4().hex}"
+        self._created = int(time.time())
+        self._model = model
+        self._include_usage = include_usage
+
+    def opening(self) -> bytes:
+        return self._chunk({"role": "assistant", "content": ""})
+
+    def text(self, text: str) -> bytes:
+        return self._chunk({"content": text})
+
+    def closing(self, reason: FinishReason, usage: Usage) -> bytes:
+        data = self._chunk({}, finish_reason=reason.value)
+        if self._include_usage:
+            data += self._event([], usage_fields(usage))
+        return data + _DONE
+
+    def failure(self, error: Mapping[str, object]) -> bytes:
+        """`error` is a whole error body, `{"error": {...}}`."""
+        return b"data: " + encode(error) + b"\n\n"
+
+    def whole(self, text: str, reason: FinishReason, usage: Usage) -> bytes:
+        """The body of an answer that is not streamed."""
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": text},
+            "finish_reason": reason.value,
+            "logprobs": None,
+        }
+        body = self._head("chat.completion") | {"choices": [choice], "usage": usage_fields(usage)}
+        return encode(body)
+
+    def _chunk(self, delta: dict[str, str], *, finish_reason: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+        return self._event([choice], None)
+
+    def _event(self, choices: list[dict[str, object]], usage: Mapping[str, object] | None) -> bytes:
+        event = self._head("chat.completion.chunk") | {"choices": choices}
+        if self._include_usage:
+            event["usage"] = usage
+        return b"data: " + encode(event) + b"\n\n"
+
+    def _head(self, kind: str) -> dict[str, object]:
+        return {
+            "id": self._id,
+            "object": kind,
+            "created": self._created,
+            "model": self._model,
+        }

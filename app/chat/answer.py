@@ -1,0 +1,103 @@
+"""One answer while it is written: events in, text and a state for the tab out.  Pure; the caller gives the time."""
+
+from collections import deque
+
+from app.chat.context import is_blank
+from app.chat.events import TurnState
+from app.chat.models import FinishReason, Status, TabState, Usage, clean
+from app.chat.ports import Ended, Reading, Text, Waiting
+
+EMPTY_ANSWER = "The answer was empty."
+NO_END = "The answer ended for an unknown reason. Try again."
+RATE_SECONDS = 2.0
+"""Over how long tokens per second are measured."""
+
+
+class TokenRate:
+    """Tokens per second over the last `RATE_SECONDS`."""
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def add(self, tokens: int, now: float) -> None:
+        self._samples.append((now, tokens))
+        while self._samples[0][0] < now - RATE_SECONDS:
+            self._samples.popleft()
+
+    @property
+    def value(self) -> float:
+        """0 until there are two moments to measure between."""
+        if not self._samples:
+            return 0.0
+        span = self._samples[-1][0] - self._samples[0][0]
+        start = self._samples[0][0]
+        tokens = sum(count for when, count in self._samples if when > start)
+        return tokens / span if span > 0 else 0.0
+
+
+class Answer:
+    """What a turn has brought so far."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._rate = TokenRate()
+        self._prompt = self._cached = 0
+        self._first = self._last = 0.0
+        self.written = 0
+        self.state = TurnState(TabState.WAITING)
+
+    @property
+    def text(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    @property
+    def usage(self) -> Usage:
+        """What is known of the counts while no `Ended` has told them."""
+        return Usage(self._prompt, self.written, self._cached)
+
+    @property
+    def seconds(self) -> float:
+        """From the first piece to the last."""
+        return self._last - self._first
+
+    def feed(self, event: Waiting | Reading | Text, now: float) -> str:
+        """Take the event in; returns the text that it added, clean."""
+        if isinstance(event, Text):
+            return self._write(event, now)
+        if isinstance(event, Reading):
+            self._prompt, self._cached = event.total, event.cached
+            self.state = TurnState(
+                TabState.READING, done=event.done, total=event.total, cached=event.cached
+            )
+        else:
+            self.state = TurnState(TabState.WAITING, place=event.place, why=event.why)
+        return ""
+
+    def _write(self, event: Text, now: float) -> str:
+        if self.state.state is not TabState.WRITING:
+            self._rate = TokenRate()  # the pause before is no time of writing
+        if not self.written and not self._pieces:
+            self._first = now
+        self._last = now
+        self.written += event.tokens
+        self._rate.add(event.tokens, now)
+        text = clean(event.text)
+        if text:
+            self._pieces.append(text)
+        self.state = TurnState(
+            TabState.WRITING, written=self.written, tokens_per_second=self._rate.value
+        )
+        return text
+
+
+def verdict(ended: Ended, text: str) -> tuple[Status, str]:
+    """How an answer that ended like this is stored, and what the user is told of it."""
+    if ended.reason is FinishReason.CANCELLED:
+        return Status.STOPPED, ""
+    if ended.reason in (FinishReason.ERROR, FinishReason.ENGINE_DIED):
+        return Status.FAILED, clean(ended.error) or NO_END
+    if is_blank(text):
+        return Status.FAILED, EMPTY_ANSWER
+    return Status.DONE, ""

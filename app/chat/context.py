@@ -1,0 +1,57 @@
+"""What the model is shown of a conversation.  Pure."""
+
+from collections.abc import Sequence
+
+from app.chat.models import ChatMessage, FinishReason, Message, Role, Status
+
+_SHOWN = (Status.DONE, Status.STOPPED, Status.INTERRUPTED)
+
+
+def is_blank(text: str) -> bool:
+    """Nothing in it but white space (and what `clean` puts in place of NUL)."""
+    return not text.replace("\x00", "").replace("\ufffd", "").strip()
+
+
+def was_refused(message: Message) -> bool:
+    """An answer that failed before the first token: the question never became part of the conversation."""
+    return (
+        message.role is Role.ASSISTANT
+        and message.status is Status.FAILED
+        and message.finish is FinishReason.ERROR
+        and message.usage.completion_tokens == 0
+        and not message.text
+    )
+
+
+def lines(system_prompt: str, history: Sequence[Message]) -> tuple[ChatMessage, ...]:
+    """The lines of the prompt.
+
+    Left out are answers that failed or are blank, and questions whose answer was refused (their text went back to
+    the input box; a message that is too long would block the chat for good).  Two equal roles in a row are
+    possible.
+    """
+    head = () if is_blank(system_prompt) else (ChatMessage(Role.SYSTEM, system_prompt),)
+    return head + tuple(ChatMessage(message.role, message.text) for message in _kept(history))
+
+
+def _kept(history: Sequence[Message]) -> list[Message]:
+    followers = [*history[1:], None]
+    return [
+        message
+        for message, after in zip(history, followers, strict=True)
+        if _is_shown(message, after)
+    ]
+
+
+def _is_shown(message: Message, after: Message | None) -> bool:
+    if message.role is Role.ASSISTANT:
+        return message.status in _SHOWN and not is_blank(message.text)
+    return after is None or not was_refused(after)
+
+
+def questions_end(history: Sequence[Message]) -> int:
+    """How many messages stand up to the last question, itself counted; 0 where there is none."""
+    for index in range(len(history) - 1, -1, -1):
+        if history[index].role is Role.USER:
+            return index + 1
+    return 0

@@ -1,0 +1,219 @@
+"""`tutti serve`: the OpenAI-compatible server, without a window.
+
+The port is taken before the model is loaded, so that a taken one is told at once.  While the model loads, /health says
+so and requests wait.  "listening on ..." is printed when the model is ready.  SIGTERM and SIGINT end it in order:
+live answers are told, then the model's processes end.
+
+Exit codes: 0 stopped in order, 1 the model cannot be used, 2 the arguments or the port cannot be used.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from app import log, paths
+from app.chat.ports import Generator, ModelHost, ModelPhase
+from app.cli.profiles import PROFILES
+from app.cli.say import note, say
+from app.errors import AppError, ModelError
+from app.settings import RANGES
+from app.wire import LoadParams
+
+if TYPE_CHECKING:
+    from app.api.guard import Key
+
+STOPPED, MODEL_REFUSED, USAGE = 0, 1, 2
+HIGHEST_PORT = 65_535
+
+
+class ServedModel(Generator, ModelHost, Protocol):
+    """A model that can be loaded and asked."""
+
+
+# --- arguments -----------------------------------------------------------------------------------------------
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of design.md's table; a flag that is not given takes the profile's value."""
+    port = whole_number(0, HIGHEST_PORT)
+    parser.add_argument(
+        "--model", metavar="PATH", type=Path, help="a GGUF file (default: the starter model)"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="127.0.0.1, localhost or ::1")
+    parser.add_argument("--port", type=port, default=8080, help="0 takes any free one")
+    parser.add_argument(
+        "--api-key-file", metavar="FILE", type=Path, help="clients must send the key in it"
+    )
+    parser.add_argument(
+        "--profile", choices=sorted(PROFILES), default="auto", help="starting values"
+    )
+    _add_number(parser, "--ctx", "pool_tokens", "TOKENS", "size of the pool that all chats share")
+    _add_number(parser, "--seqs", "sequences", "N", "most chats that decode at once")
+    _add_number(parser, "--batch", "batch", "N", "most tokens of one step")
+    _add_number(parser, "--threads", "threads", "N", "threads of a step; 0 chooses", default=0)
+    _add_number(
+        parser, "--gpu-layers", "gpu_layers", "N", "layers on the GPU; -1 all that fit", default=-1
+    )
+    parser.add_argument("--device", metavar="NAME", default="", help="where the model runs")
+    parser.add_argument(
+        "--kv-type", choices=("f16", "q8_0", "q4_0"), help="type of the pool's cells"
+    )
+    parser.add_argument("--no-mmap", dest="mmap", action="store_false", default=None)
+    parser.add_argument("--no-kv-offload", dest="kv_offload", action="store_false")
+
+
+def _add_number(
+    parser: argparse.ArgumentParser,
+    flag: str,
+    setting: str,
+    unit: str,
+    words: str,
+    default: int | None = None,
+) -> None:
+    low, high = RANGES[setting]
+    kind = whole_number(int(low), int(high))
+    parser.add_argument(flag, dest=setting, metavar=unit, type=kind, default=default, help=words)
+
+
+def whole_number(low: int, high: int) -> Callable[[str], int]:
+    """An argparse type that refuses anything else with the range in its words."""
+
+    def parse(text: str) -> int:
+        digits = text.removeprefix("-")
+        if not (
+            digits.isascii() and digits.isdigit() and len(digits) < 20 and low <= int(text) <= high
+        ):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
+        return int(text)
+
+    return parse
+
+
+def load_params(arguments: argparse.Namespace, path: str) -> LoadParams:
+    """What was asked for, and the profile's values for the rest."""
+    profile = PROFILES[arguments.profile]
+
+    def chosen(name: str) -> object:
+        given = getattr(arguments, name)
+        return getattr(profile, name) if given is None else given
+
+    names = ("pool_tokens", "sequences", "batch", "mmap", "kv_type")
+    return LoadParams(
+        path=path,
+        threads=arguments.threads,
+        gpu_layers=arguments.gpu_layers,
+        device=arguments.device,
+        kv_offload=arguments.kv_offload,
+        **{name: chosen(name) for name in names},  # type: ignore[arg-type]
+    )
+
+
+# --- the command ---------------------------------------------------------------------------------------------
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until a signal comes."""
+    from app.api.key import KeyFile
+    from app.api.server import bind
+
+    try:
+        path = model_file(arguments.model)
+        key = KeyFile(arguments.api_key_file) if arguments.api_key_file else None
+        log.start("serve")
+        listener = bind(arguments.host, arguments.port)
+    except (AppError, OSError) as error:
+        # An OSError is a folder that cannot be made; it names it.
+        note(str(error))
+        return USAGE
+    with listener:
+        return asyncio.run(_run(partial(load_params, arguments), path, listener, key))
+
+
+def model_file(given: Path | None) -> Path:
+    """The file to serve; raises ModelError where there is none."""
+    if given is None:
+        starter = paths.starter_model()
+        if starter is None:
+            raise ModelError(
+                "The starter model is not installed.", "Name a model with --model PATH."
+            )
+        return starter
+    if not given.is_file():
+        raise ModelError(f"There is no model file {given}.")
+    return given.absolute()
+
+
+async def _run(
+    params: Callable[[str], LoadParams],
+    path: Path,
+    listener: socket.socket,
+    key: "Key | None",
+) -> int:
+    from app.client.local import LocalModel
+
+    wanted = params(str(path))
+    note(
+        f"loading {path.name}: pool {wanted.pool_tokens} tokens, {wanted.sequences} chats at once, "
+        f"batch {wanted.batch}, cells {wanted.kv_type}"
+    )
+    return await serve(LocalModel(params), path, listener, key)
+
+
+async def serve(
+    model: ServedModel, path: Path, listener: socket.socket, key: "Key | None" = None
+) -> int:
+    """Load `path` and answer on `listener` until SIGINT or SIGTERM; closes both.  Gives the exit code."""
+    from app.api.server import address_of, serving
+
+    stop = asyncio.Event()
+    try:
+        with stopped_by_signals(stop):
+            async with serving(model, model, listener, key=key):
+                await _load(model, path, stop)
+                if model.state.phase is ModelPhase.FAILED:
+                    note(model.state.error)
+                    return MODEL_REFUSED
+                if not stop.is_set():
+                    for words in model.state.notes:
+                        note(words)
+                    say(f"listening on {address_of(listener)}")
+                    await stop.wait()
+    finally:
+        await model.close()
+    return STOPPED
+
+
+async def _load(model: ServedModel, path: Path, stop: asyncio.Event) -> None:
+    """Until it is loaded, has failed, or a signal came."""
+    loop = asyncio.get_running_loop()
+    loading = loop.create_task(model.load(str(path)), name="load")
+    stopping = loop.create_task(stop.wait(), name="wait for a signal")
+    await asyncio.wait({loading, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not loading.done():
+        await model.unload()
+    await loading
+
+
+@contextlib.contextmanager
+def stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM set `stop` while the block runs; to be entered on the main thread's loop."""
+    loop = asyncio.get_running_loop()
+
+    def on_signal(_number: int, _frame: object) -> None:
+        loop.call_soon_threadsafe(stop.set)
+
+    before = {
+        number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,310 @@
+"""The local model: the domain's `Generator` and `ModelHost` over the two child processes.
+
+One model at a time.  The state changes on the event loop and at once; processes end behind it, and a new pair is
+started only when the old one is gone, for two would not fit in memory.  A request that comes while there is no pair
+starts a load, or waits for the one that runs.  Cleaning up after a request needs no await, so that an iterator that is
+dropped instead of closed still stops its request on any event loop.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import PurePath
+
+from app.chat.ports import (
+    Ended,
+    EngineStatus,
+    Event,
+    ModelPhase,
+    ModelState,
+    Request,
+    Waiting,
+)
+from app.client.answer import Answer
+from app.client.death import Death
+from app.client.engine import EngineStream
+from app.client.idle import IdleWatch
+from app.client.pair import MEANS, Means, Pair
+from app.client.tasks import Tasks
+from app.errors import AppError, ModelError
+from app.wire import Counters, FinishReason, Loaded, LoadParams, Progress, Usage
+
+QUICK_DEATH_SECONDS = 60.0
+"""An engine that dies within this time of its load counts towards giving the model up."""
+QUICK_DEATHS = 3
+"""As many in a row give it up."""
+
+LOADING = "the model is loading"
+
+Listener = Callable[[ModelState], None]
+
+
+class LocalModel:
+    """Loads, generates, unloads.  Everything is called on the event loop, from anywhere in it.
+
+    `load_params` says how a file is to be loaded.  With `path` the first request loads that file.
+    """
+
+    def __init__(
+        self, load_params: Callable[[str], LoadParams], *, path: str = "", means: Means = MEANS
+    ) -> None:
+        self._load_params = load_params
+        self._means = means
+        phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
+        self._state = ModelState(phase, path=path, name=PurePath(path).stem)
+        self._listeners: list[Listener] = []
+        self._pair: Pair | None = None
+        self._loading: asyncio.Task[None] | None = None
+        self._loads = Tasks()
+        self._stops = Tasks()
+        self._idle = IdleWatch(means.clock, self._unload_idle)
+        self._loaded_at = 0.0
+        self._quick_deaths = 0
+        self._closed = False
+
+    # --- ModelHost -------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> ModelState:
+        """Where the model is in its life."""
+        return self._state
+
+    @property
+    def loaded(self) -> Loaded | None:
+        """What the engine said of the model that is ready."""
+        return self._pair.loaded if self._pair is not None else None
+
+    @property
+    def counters(self) -> Counters:
+        """The engine's counters after its last step; zeros where no model is ready."""
+        return self._pair.engine.counters if self._pair is not None else Counters()
+
+    @property
+    def status(self) -> EngineStatus:
+        """What the engine does now."""
+        if self._pair is None:
+            return EngineStatus()
+        engine, counters = self._pair.engine, self._pair.engine.counters
+        return EngineStatus(
+            running=counters.running,
+            reading=counters.reading,
+            waiting=counters.waiting,
+            tokens_per_second=engine.tokens_per_second,
+            cached_share=engine.cached_share,
+            cells_used=counters.cells_used,
+            cells_total=counters.cells_total,
+        )
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` soon after every change, in order; the returned function ends it."""
+        # Wrapped, so that the same function may listen twice and each leave by itself.
+        entry = partial(listener)
+        self._listeners.append(entry)
+
+        def leave() -> None:
+            if entry in self._listeners:
+                self._listeners.remove(entry)
+
+        return leave
+
+    async def load(self, path: str) -> None:
+        """Load this file in place of the present one; returns when it is ready, failed or cancelled."""
+        if self._closed:
+            return
+        self._quick_deaths = 0
+        self._end_pair(FinishReason.ERROR, "Another model was loaded; send the message again.")
+        await asyncio.wait([self._begin_load(path)])
+
+    async def unload(self) -> None:
+        """Free the memory, or cancel a load; the next request loads the model again."""
+        self._cancel_load()
+        self._end_pair(FinishReason.ERROR, "The model was unloaded; send the message again.")
+        if self._state.path:
+            self._unloaded("")
+        await self._loads.finish()
+        await self._stops.finish()
+
+    async def close(self) -> None:
+        """End all child processes; nothing can be loaded any more."""
+        self._closed = True
+        self._idle.close()
+        await self.unload()
+
+    def set_idle_unload(self, minutes: float) -> None:
+        """Unload once no request has run for so long; 0: never."""
+        self._idle.set_minutes(minutes)
+
+    # --- Generator -------------------------------------------------------------------------------------------
+
+    async def generate(self, request: Request) -> AsyncIterator[Event]:
+        """Yield events, `Ended` last and exactly once; never raises an AppError."""
+        with self._idle.busy():
+            if self._wants_load():
+                yield Waiting(0, LOADING)
+            pair = await self._ready()
+            if pair is None:
+                yield Ended(FinishReason.ERROR, Usage(), self._why_not())
+                return
+            try:
+                stream, answer = await pair.begin(request)
+            except AppError as error:
+                yield pair.refusal(error)
+                return
+            if pair is self._pair:
+                self._show(replace(self._state, notes=pair.notes))
+            with _listening(pair, stream, answer):
+                while not answer.ended:
+                    for event in answer.feed(await stream.events()):
+                        if isinstance(event, Ended):
+                            pair.keep(answer)
+                        yield event
+                    if answer.stopped:
+                        stream.abort()
+
+    async def count_tokens(self, text: str) -> int:
+        """The number of tokens of `text`; raises ModelError where no model is ready, and TextError."""
+        if self._pair is None:
+            raise ModelError("No model is loaded.")
+        return await self._pair.text.count(text)
+
+    def _wants_load(self) -> bool:
+        """Whether a request has to wait for a load, which is begun where none runs."""
+        if self._loading is None and self._state.phase is ModelPhase.UNLOADED and not self._closed:
+            self._begin_load(self._state.path)
+        return self._loading is not None
+
+    async def _ready(self) -> Pair | None:
+        while self._loading is not None:
+            await asyncio.wait([self._loading])
+        return self._pair
+
+    def _why_not(self) -> str:
+        if self._state.error:
+            return self._state.error
+        if self._state.phase is ModelPhase.NONE:
+            return "No model is chosen yet. Open one, then send again."
+        return "The model was unloaded before the answer began. Send again to load it."
+
+    # --- life ------------------------------------------------------------------------------------------------
+
+    def _begin_load(self, path: str) -> "asyncio.Task[None]":
+        self._cancel_load()
+        self._show(
+            ModelState(
+                ModelPhase.LOADING, path=path, name=PurePath(path).stem, doing="starting the engine"
+            )
+        )
+        self._loading = self._loads.spawn(self._load(path), name=f"load {PurePath(path).name}")
+        return self._loading
+
+    async def _load(self, path: str) -> None:
+        me = asyncio.current_task()
+
+        def progress(step: Progress) -> None:
+            if self._loading is me:
+                self._show(replace(self._state, fraction=step.fraction, doing=step.doing))
+
+        error = "Loading failed; see the log."
+        pair: Pair | None = None
+        try:
+            await self._loads.finish(but=me)
+            await self._stops.finish()
+            pair = Pair(self._load_params(path), self._means, self._died)
+            await pair.load(progress)
+            error = str(pair.death) if pair.death is not None else ""
+        except AppError as failure:
+            error = str(failure)
+        finally:
+            if self._loading is me:
+                self._loading = None
+                self._loaded(pair, error)
+            if pair is not None and pair is not self._pair:
+                self._retire(pair)
+
+    def _loaded(self, pair: Pair | None, error: str) -> None:
+        if error or pair is None:
+            self._show(replace(self._state, phase=ModelPhase.FAILED, doing="", error=error))
+            return
+        self._pair = pair
+        self._loaded_at = self._means.clock.now()
+        self._show(
+            replace(
+                self._state,
+                phase=ModelPhase.READY,
+                device=pair.loaded.device,
+                fraction=1.0,
+                doing="",
+                context_tokens=pair.loaded.context_tokens,
+                pool_tokens=pair.loaded.pool_tokens,
+                notes=pair.notes,
+            )
+        )
+        self._idle.touch()
+
+    def _died(self, pair: Pair, death: Death) -> None:
+        if pair is not self._pair:
+            return
+        quick = self._means.clock.now() - self._loaded_at < QUICK_DEATH_SECONDS
+        self._quick_deaths = self._quick_deaths + 1 if quick else 0
+        if self._quick_deaths < QUICK_DEATHS:
+            words = f"{death} The next message loads the model again."
+            self._unloaded(words)
+        else:
+            words = (
+                f"{death} That was {QUICK_DEATHS} times in a row soon after loading, so this model is given up. "
+                "Load it with a smaller pool, or choose another."
+            )
+            self._show(replace(self._state, phase=ModelPhase.FAILED, error=words))
+        self._end_pair(FinishReason.ENGINE_DIED, words)
+
+    def _unload_idle(self) -> None:
+        if self._pair is None:
+            return
+        self._end_pair(FinishReason.ERROR, "The model was unloaded; send the message again.")
+        self._unloaded("")
+
+    def _unloaded(self, error: str) -> None:
+        path = self._state.path
+        self._show(
+            ModelState(ModelPhase.UNLOADED, path=path, name=PurePath(path).stem, error=error)
+        )
+
+    def _cancel_load(self) -> None:
+        if self._loading is not None:
+            self._loading.cancel()
+            self._loading = None
+
+    def _end_pair(self, reason: FinishReason, why: str) -> None:
+        pair, self._pair = self._pair, None
+        if pair is not None:
+            pair.end(reason, why)
+            self._retire(pair)
+
+    def _retire(self, pair: Pair) -> None:
+        self._stops.spawn(pair.stop(), name="stop a model")
+
+    def _show(self, state: ModelState) -> None:
+        if state == self._state:
+            return
+        self._state = state
+        loop = asyncio.get_running_loop()
+        for listener in self._listeners:
+            # Not called from here: a listener that fails must not leave a load half done.
+            loop.call_soon(self._tell, listener, state)
+
+    def _tell(self, listener: Listener, state: ModelState) -> None:
+        if listener in self._listeners:
+            listener(state)
+
+
+@contextlib.contextmanager
+def _listening(pair: Pair, stream: EngineStream, answer: Answer) -> Iterator[None]:
+    """Whatever ends it, the engine is told and what was written is remembered."""
+    try:
+        yield
+    finally:
+        stream.close()
+        if not answer.ended:
+            pair.keep(answer)

@@ -1,0 +1,241 @@
+"""The text worker as the app uses it: one request at a time, each with a deadline.
+
+The worker runs templates and texts that nobody vouches for.  A request that is not answered in time costs its own
+chat an error: the worker is killed, which is the only way to stop it, and started anew for the others.  Because one
+request at a time is with the worker, the deadline of one never runs while another is worked on, and a worker that dies
+has lost exactly one; that one is tried once more, for it may be the system that took the memory.
+"""
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.client.child import Link, OnProgress, Spawn
+from app.client.clock import Clock
+from app.client.death import Death
+from app.client.tasks import Tasks
+from app.errors import AppError, TextError
+from app.wire import (
+    ChatLine,
+    LoadParams,
+    Message,
+    Progress,
+    Render,
+    Rendered,
+    TextFailed,
+    Tokenize,
+    Tokenized,
+    VocabularyLoaded,
+)
+
+Reply = Rendered | Tokenized | TextFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The seconds that one request may take: `seconds`, and more for each million characters."""
+
+    seconds: float = 2.0
+    per_million: float = 20.0
+
+    def of(self, characters: int) -> float:
+        return self.seconds + self.per_million * characters / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    message: Render | Tokenize
+    seconds: float
+    reply: asyncio.Future[Reply]
+
+
+class TextClient:
+    """Renders and counts.  All calls are on the event loop; none blocks it."""
+
+    def __init__(
+        self,
+        spawn: Spawn,
+        params: LoadParams,
+        *,
+        clock: Clock,
+        deadline: Deadline = Deadline(),
+    ) -> None:
+        self._spawn = spawn
+        self._params = params
+        self._clock = clock
+        self._deadline = deadline
+        self._ids = itertools.count(1)
+        self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
+        self._tasks = Tasks()
+        self._server: asyncio.Task[None] | None = None
+        self._worker: Link | None = None
+        self._job: _Job | None = None
+        self._outcome: asyncio.Future[Reply | Death] | None = None
+        self._over = ""
+
+    async def load(self, on_progress: OnProgress) -> VocabularyLoaded:
+        """Start the worker; raises AppError with the reason where it cannot be used."""
+        vocabulary = await self._start(on_progress)
+        self._server = self._tasks.spawn(self._serve(), name="text requests")
+        return vocabulary
+
+    async def render(self, lines: Sequence[ChatLine]) -> Rendered:
+        """The ids of this conversation with an answer opened; raises TextError."""
+        size = sum(len(line.content) + len(line.ids) for line in lines)
+        reply = await self._ask(Render(next(self._ids), tuple(lines)), size)
+        if not isinstance(reply, Rendered):
+            raise TextError("The text worker gave another answer than asked for.")
+        return reply
+
+    async def count(self, text: str) -> int:
+        """The number of tokens of `text` as content; raises TextError."""
+        reply = await self._ask(Tokenize(next(self._ids), text), len(text))
+        if not isinstance(reply, Tokenized):
+            raise TextError("The text worker gave another answer than asked for.")
+        return reply.count
+
+    def end(self, why: str) -> None:
+        """Answer all that is asked, and will be, with a TextError in these words."""
+        if self._over:
+            return
+        self._over = why
+        self._refuse_all()
+        if self._server is not None:
+            self._server.cancel()
+
+    async def stop(self) -> None:
+        """End the worker; returns when it is gone."""
+        self.end("The text worker was stopped.")
+        await self._tasks.finish()
+        await self._drop()
+
+    # --- requests --------------------------------------------------------------------------------------------
+
+    async def _ask(self, message: Render | Tokenize, size: int) -> Reply:
+        if self._over:
+            raise TextError(self._over)
+        job = _Job(message, self._deadline.of(size), asyncio.get_running_loop().create_future())
+        self._jobs.put_nowait(job)
+        reply = await job.reply
+        if isinstance(reply, TextFailed):
+            raise TextError(reply.reason)
+        return reply
+
+    async def _serve(self) -> None:
+        try:
+            while True:
+                self._job = await self._jobs.get()
+                # The one who asked may have gone away meanwhile.
+                if not self._job.reply.done():
+                    await self._work(self._job)
+                self._job = None
+        finally:
+            self._over = self._over or "The text worker failed; see the log."
+            self._refuse_all()
+
+    async def _work(self, job: _Job) -> None:
+        """Have `job` answered; afterwards there is a worker again, where that is possible."""
+        try:
+            for last in (False, True):
+                outcome = await self._attempt(job)
+                if not isinstance(outcome, Death):
+                    _settle(job, outcome)
+                    return
+                await self._drop()
+                if last:
+                    _settle(job, TextError(str(outcome), "Send it again, or shorten it."))
+                await self._restart()
+                # Too late, or nobody waits for it any more.
+                if job.reply.done():
+                    return
+        except AppError as error:
+            _settle(job, TextError(str(error)))
+
+    async def _attempt(self, job: _Job) -> Reply | Death:
+        worker = self._worker
+        if worker is None:
+            worker = await self._restart()
+        self._outcome = asyncio.get_running_loop().create_future()
+        timer = self._clock.call_later(job.seconds, self._late)
+        worker.send(job.message)
+        try:
+            return await self._outcome
+        finally:
+            timer.cancel()
+            self._outcome = None
+
+    def _late(self) -> None:
+        if self._job is None or self._worker is None:
+            return
+        seconds = f"{self._job.seconds:.1f} s"
+        _settle(
+            self._job,
+            TextError(
+                f"Turning this text into tokens took longer than {seconds} and was given up.",
+                "The model's chat template may be at fault, or the text is too long.",
+            ),
+        )
+        self._worker.kill(f"took longer than {seconds} for one text")
+
+    def _refuse_all(self) -> None:
+        jobs = [self._job] if self._job is not None else []
+        self._job = None
+        while not self._jobs.empty():
+            jobs.append(self._jobs.get_nowait())
+        for job in jobs:
+            _settle(job, TextError(self._over))
+
+    # --- the worker ------------------------------------------------------------------------------------------
+
+    async def _start(self, on_progress: OnProgress) -> VocabularyLoaded:
+        worker = self._worker = self._spawn(self._heard, self._died)
+        try:
+            loaded = await worker.load(self._params, on_progress)
+        except AppError:
+            await self._drop()
+            raise
+        if not isinstance(loaded, VocabularyLoaded):
+            await self._drop()
+            raise TextError("The text worker did not load a vocabulary.")
+        return loaded
+
+    async def _restart(self) -> Link:
+        await self._start(_ignore)
+        if self._worker is None:
+            raise TextError("The text worker ended as soon as it was loaded.")
+        return self._worker
+
+    async def _drop(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            await worker.stop()
+
+    def _heard(self, message: Message) -> None:
+        if (
+            isinstance(message, Rendered | Tokenized | TextFailed)
+            and self._job is not None
+            and message.request_id == self._job.message.request_id
+        ):
+            self._come_out(message)
+
+    def _died(self, death: Death) -> None:
+        self._worker = None
+        self._come_out(death)
+
+    def _come_out(self, outcome: Reply | Death) -> None:
+        if self._outcome is not None and not self._outcome.done():
+            self._outcome.set_result(outcome)
+
+
+def _settle(job: _Job, outcome: Reply | TextError) -> None:
+    if job.reply.done():
+        return
+    if isinstance(outcome, TextError):
+        job.reply.set_exception(outcome)
+    else:
+        job.reply.set_result(outcome)
+
+
+def _ignore(_progress: Progress) -> None:
+    """A restart shows no progress."""

@@ -1,0 +1,59 @@
+"""What the engine wrote: from the text of an answer to the ids that were fed for it.
+
+A chat that goes on, or an API client that sends an answer back word for word, is continued with these ids, so that
+the engine finds its own text in the pool: the same text tokenised afresh may be other tokens.  Only a digest of the
+text is kept.  Pure; bounded in tokens; what was not asked for longest goes first.
+"""
+
+import hashlib
+from array import array
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from app.chat.models import clean
+
+_ENTRY_COST = 16
+"""Tokens that an entry counts for besides its own, so that very short answers are bounded too."""
+
+
+class Written:
+    """A memory of at most `budget` tokens (4 bytes each), for one loaded model."""
+
+    def __init__(self, budget: int = 2_000_000) -> None:
+        self._budget = budget
+        self._cost = 0
+        self._ids: OrderedDict[bytes, array[int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def remember(self, text: str, ids: Sequence[int]) -> None:
+        """`ids` were fed for exactly `text`; nothing is kept of an empty answer or of one over the budget."""
+        key = _key(text)
+        self._forget(key)
+        cost = len(ids) + _ENTRY_COST
+        if not text or not ids or cost > self._budget:
+            return
+        self._ids[key] = array("i", ids)
+        self._cost += cost
+        while self._cost > self._budget:
+            self._forget(next(iter(self._ids)))
+
+    def ids(self, text: str) -> tuple[int, ...]:
+        """The ids that were fed for this text, or ()."""
+        key = _key(text)
+        found = self._ids.get(key)
+        if found is None:
+            return ()
+        self._ids.move_to_end(key)
+        return tuple(found)
+
+    def _forget(self, key: bytes) -> None:
+        gone = self._ids.pop(key, None)
+        if gone is not None:
+            self._cost -= len(gone) + _ENTRY_COST
+
+
+def _key(text: str) -> bytes:
+    # Chats store the cleaned text, and that is what comes back.
+    return hashlib.blake2b(clean(text).encode(), digest_size=16).digest()

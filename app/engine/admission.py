@@ -1,0 +1,64 @@
+"""Which waiting requests may begin: by what is needed now, not by what they might come to need."""
+
+from collections.abc import Callable
+from collections.abc import Sequence as Seq
+
+from app.engine.backend import MemoryKind
+from app.engine.pool import Pool, Slot, Source
+from app.engine.prefix import common_prefix
+from app.engine.sequence import Sequence
+
+_GROWTH = 16
+"""Cells kept for each active sequence when another one is let in beside it."""
+
+
+class Admission:
+    """Lets requests into the pool, the most urgent first; one that finds no room holds back those after it."""
+
+    def __init__(self, pool: Pool, kind: MemoryKind) -> None:
+        self._pool = pool
+        self._kind = kind
+        self.held = False
+        """Whether nobody is let in before somebody has ended: the pool proved smaller than it counts."""
+
+    def admit(
+        self,
+        waiting: Seq[Sequence],
+        active: Seq[Sequence],
+        start: Callable[[Sequence, Slot], None],
+    ) -> None:
+        """Give slots to as many of `waiting` (in order) as there is room for, and `start` them."""
+        inside = list(active)
+        for sequence in waiting:
+            if self.held and inside:
+                return
+            source = self._pool.match(sequence.tokens.view)
+            if self._waits_for_prefix(sequence, source.length, inside):
+                continue
+            if not self._has_room(sequence, source, inside):
+                return
+            slot = self._pool.acquire(source, sequence.tokens.view)
+            if slot is None:
+                return
+            start(sequence, slot)
+            inside.append(sequence)
+
+    def _waits_for_prefix(self, sequence: Sequence, available: int, active: Seq[Sequence]) -> bool:
+        """Whether another request is just reading tokens that this one begins with.
+
+        Even one token is worth the wait: the step is spent on the common prefix either way.
+        """
+        if self._kind is MemoryKind.RECURRENT:
+            return False
+        for other in active:
+            common = common_prefix(other.tokens.view, sequence.tokens.view)
+            if available < common and other.evaluated < common:
+                other.boost = min(other.boost, sequence.priority)
+                return True
+        return False
+
+    def _has_room(self, sequence: Sequence, source: Source, active: Seq[Sequence]) -> bool:
+        needed = len(sequence.tokens) - source.live + 1
+        owed = sum(other.remaining for other in active)
+        growth = _GROWTH * len(active)
+        return not active or self._pool.room_for(needed + owed + growth, source)

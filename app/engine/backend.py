@@ -1,0 +1,142 @@
+"""The port between the engine's logic and llama.cpp.
+
+`model.LlamaBackend` is the real one, `fake.FakeBackend` reproduces its rules (including results that are wrong
+although the return code is 0) for property tests.  Positions count from 0; a range is [start, end), and
+`end` None means "to the end of the sequence".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from app.wire import Sampling
+
+TokenArray = npt.NDArray[np.int32]
+
+
+class MemoryKind(Enum):
+    """How a model remembers; it decides how far a prefix may be reused.
+
+    ATTENTION: any prefix of any sequence; a saved state may be used in part.
+    WINDOW: a sliding window kept in full length: as ATTENTION, but a saved state holds only its last window, so
+    that it is good at its tip alone.
+    RECURRENT: only a whole sequence at its tip; a shorter prefix needs a state that is gone (recurrent, hybrid).
+    """
+
+    ATTENTION = "attention"
+    WINDOW = "window"
+    RECURRENT = "recurrent"
+
+
+class DecodeResult(IntEnum):
+    """What `llama_decode` returned."""
+
+    DONE = 0
+    NO_ROOM = 1
+    ABORTED = 2
+    INVALID = -1
+    FAILED = -2
+
+
+@dataclass(frozen=True, slots=True)
+class BackendInfo:
+    """What was really created.
+
+    `cells` is the size of the pool in tokens, `context` the most tokens one sequence may hold, `sequences` the
+    number of sequence ids, `batch` the most tokens of one decode call.
+    """
+
+    kind: MemoryKind
+    cells: int
+    context: int
+    sequences: int
+    batch: int
+    vocabulary: int
+    end_tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The rows of one decode call: parallel arrays, one entry a token.
+
+    `outputs` marks the rows whose logits are wanted; output i of the call is the i-th marked row.
+    """
+
+    tokens: TokenArray
+    positions: TokenArray
+    sequences: TokenArray
+    outputs: npt.NDArray[np.int8]
+
+    @property
+    def size(self) -> int:
+        return len(self.tokens)
+
+
+class Sampler(Protocol):
+    """One request's way to choose tokens: its own chain, history and random numbers."""
+
+    @property
+    def greedy(self) -> bool:
+        """Plain argmax over the logits, which the backend does for all such rows at once."""
+        ...
+
+    def sample(self, row: int) -> int:
+        """Choose a token from the logits of batch row `row` of the last decode, and remember it."""
+        ...
+
+    def close(self) -> None:
+        """Free it."""
+        ...
+
+
+class Backend(Protocol):
+    """One model with one pool.  Not thread-safe: one thread makes every call."""
+
+    @property
+    def info(self) -> BackendInfo: ...
+
+    def decode(self, batch: Batch) -> DecodeResult: ...
+
+    def argmax(self, rows: Sequence[int], *, ban_ends: Sequence[bool]) -> list[int]:
+        """The best token of each output `rows[i]` (an index into the outputs, in batch order).
+
+        Where `ban_ends[i]` is true the end tokens cannot be chosen.
+        """
+        ...
+
+    def sampler(self, sampling: Sampling, *, seed: int, ban_ends: bool) -> Sampler: ...
+
+    def remove(self, sequence: int, start: int, end: int | None) -> bool: ...
+
+    def copy(self, source: int, target: int, start: int, end: int) -> None:
+        """Share the cells of `source` in the range with `target`, which must be empty."""
+        ...
+
+    def save(self, sequence: int) -> bytes | None:
+        """The state of a whole sequence; None when it cannot be had."""
+        ...
+
+    def restore(self, sequence: int, data: bytes) -> bool:
+        """Put a saved state into `sequence`, which must be empty; False (and still empty) when it is refused."""
+        ...
+
+    def save_tip(self, sequence: int) -> bytes | None:
+        """What the sequence's last position needs besides its cells (recurrent state, window); None: not to be had.
+
+        With it a fork that shares cells up to this position is right, wherever the source goes on to.
+        """
+        ...
+
+    def load_tip(self, sequence: int, data: bytes) -> bool:
+        """Give a fork (a copy of the cells up to the same position) its tip; False when it is refused."""
+        ...
+
+    def span(self, sequence: int) -> tuple[int, int]:
+        """Lowest and highest position, (-1, -1) when empty."""
+        ...
+
+    def close(self) -> None: ...

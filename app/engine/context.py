@@ -1,0 +1,221 @@
+"""The real backend: one llama.cpp context with one unified KV pool.
+
+Arguments are checked by the engine's plan before they come here; several wrong ones would abort the process.
+Flash attention is asked for by name, so that it cannot fall back silently; where it is refused the context is
+made without it, and `notes` says so.
+"""
+
+import ctypes
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.engine.backend import BackendInfo, Batch, DecodeResult, MemoryKind, Sampler
+from app.engine.model import Model
+from app.engine.sampling import LlamaSampler
+from app.errors import ModelError
+from app.wire import LoadParams, Sampling
+
+MOST_SEQUENCES = 256
+"""llama.cpp's own limit (LLAMA_MAX_SEQ)."""
+
+_KEPT = {MemoryKind.ATTENTION: 3, MemoryKind.WINDOW: 3, MemoryKind.RECURRENT: 1}
+"""Idle sequence ids for each running one; on a recurrent memory every id costs a whole state."""
+
+_KV_TYPES = {"f16": "GGML_TYPE_F16", "q8_0": "GGML_TYPE_Q8_0", "q4_0": "GGML_TYPE_Q4_0"}
+
+
+class LlamaBackend:
+    """A context of `model`; one thread makes every call."""
+
+    def __init__(self, api: Any, model: Model, params: LoadParams) -> None:
+        """Raises ModelError when there is not enough memory for the pool."""
+        self._api = api
+        self._model = model
+        self.notes: list[str] = []
+        ids = _sequence_ids(model.kind, params.sequences)
+        self._context = self._create(params, ids)
+        self._memory = api.llama_get_memory(self._context)
+        cells = int(api.llama_n_ctx(self._context))
+        trained = model.trained_context or cells
+        self.info = BackendInfo(
+            kind=model.kind,
+            cells=cells,
+            context=min(cells, int(api.llama_n_ctx_seq(self._context)), trained),
+            sequences=ids,
+            batch=int(api.llama_n_batch(self._context)),
+            vocabulary=model.vocabulary,
+            end_tokens=model.end_tokens,
+        )
+        self._arrays = _BatchArrays(api, self.info.batch)
+        self._outputs = 0
+        self._ends = np.array(self.info.end_tokens, np.intp)
+
+    def decode(self, batch: Batch) -> DecodeResult:
+        native = self._arrays.fill(batch)
+        self._outputs = int(np.count_nonzero(batch.outputs))
+        code = int(self._api.llama_decode(self._context, native))
+        if code < 0:
+            return DecodeResult.INVALID if code == -1 else DecodeResult.FAILED
+        self._api.llama_synchronize(self._context)
+        return DecodeResult(code)
+
+    def argmax(self, rows: Sequence[int], *, ban_ends: Sequence[bool]) -> list[int]:
+        if not rows:
+            return []
+        logits = self._logits()
+        banned = np.array([row for row, ban in zip(rows, ban_ends, strict=True) if ban], np.intp)
+        if len(banned):
+            logits[np.ix_(banned, self._ends)] = -np.inf
+        chosen = logits if len(rows) == len(logits) else logits[list(rows)]
+        return [int(token) for token in chosen.argmax(axis=1)]
+
+    def sampler(self, sampling: Sampling, *, seed: int, ban_ends: bool) -> Sampler:
+        banned = self.info.end_tokens if ban_ends else ()
+        return LlamaSampler(self._api, self._context, sampling, seed, banned)
+
+    def remove(self, sequence: int, start: int, end: int | None) -> bool:
+        # -1 is the API's open end, on both sides; a recurrent memory accepts "all" only in that form.
+        first = -1 if start == 0 and end is None else start
+        last = -1 if end is None else end
+        return bool(self._api.llama_memory_seq_rm(self._memory, sequence, first, last))
+
+    def copy(self, source: int, target: int, start: int, end: int) -> None:
+        self._api.llama_memory_seq_cp(self._memory, source, target, start, end)
+
+    def span(self, sequence: int) -> tuple[int, int]:
+        low = self._api.llama_memory_seq_pos_min(self._memory, sequence)
+        return int(low), int(self._api.llama_memory_seq_pos_max(self._memory, sequence))
+
+    def save(self, sequence: int) -> bytes | None:
+        return self._read_state(sequence, 0)
+
+    def restore(self, sequence: int, data: bytes) -> bool:
+        return self._write_state(sequence, data, 0)
+
+    def save_tip(self, sequence: int) -> bytes | None:
+        return self._read_state(sequence, self._api.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)
+
+    def load_tip(self, sequence: int, data: bytes) -> bool:
+        return self._write_state(sequence, data, self._api.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY)
+
+    def _read_state(self, sequence: int, flags: int) -> bytes | None:
+        size = int(self._api.llama_state_seq_get_size_ext(self._context, sequence, flags))
+        buffer = (ctypes.c_uint8 * size)()
+        written = self._api.llama_state_seq_get_data_ext(
+            self._context, buffer, size, sequence, flags
+        )
+        return bytes(buffer) if written == size and size else None
+
+    def _write_state(self, sequence: int, data: bytes, flags: int) -> bool:
+        buffer = (ctypes.c_uint8 * len(data)).from_buffer_copy(data)
+        taken = self._api.llama_state_seq_set_data_ext(
+            self._context, buffer, len(data), sequence, flags
+        )
+        if not taken:
+            self.remove(sequence, 0, None)
+        return bool(taken)
+
+    def logits_of(self, output: int) -> npt.NDArray[np.float32]:
+        """A copy of the logits of the output with this index, for tests that compare bit for bit."""
+        return np.array(self._logits()[output])
+
+    def close(self) -> None:
+        """Free the context (not the model)."""
+        if self._context:
+            self._api.llama_free(self._context)
+            self._context = None
+
+    def _logits(self) -> npt.NDArray[np.float32]:
+        pointer = self._api.llama_get_logits(self._context)
+        shape = (self._outputs, self.info.vocabulary)
+        address = ctypes.cast(pointer, ctypes.c_void_p).value
+        if address is None:
+            raise RuntimeError("llama.cpp gave no logits for a step that asked for some")
+        buffer = (ctypes.c_float * (shape[0] * shape[1])).from_address(address)
+        view: npt.NDArray[np.float32] = np.ctypeslib.as_array(buffer).reshape(shape)
+        return view
+
+    def _create(self, params: LoadParams, ids: int) -> Any:
+        native = _context_params(self._api, params, ids)
+        context = self._api.llama_init_from_model(self._model.handle, native)
+        if not context and params.kv_type == "f16":
+            native.flash_attn_type = self._api.LLAMA_FLASH_ATTN_TYPE_DISABLED
+            context = self._api.llama_init_from_model(self._model.handle, native)
+            if context:
+                self.notes.append(
+                    "Flash attention is not possible with this model; it runs without."
+                )
+        if not context:
+            raise ModelError(
+                f"There is not enough memory for a pool of {params.pool_tokens:,} tokens "
+                f"({params.kv_type}).",
+                "Choose a smaller pool in the settings.",
+            )
+        return context
+
+
+def _sequence_ids(kind: MemoryKind, running: int) -> int:
+    return min(MOST_SEQUENCES, running * (1 + _KEPT[kind]) + 4)
+
+
+def _context_params(api: Any, params: LoadParams, ids: int) -> Any:
+    native = api.llama_context_default_params()
+    native.n_ctx = params.pool_tokens
+    native.n_batch = params.batch
+    native.n_ubatch = params.batch
+    native.n_seq_max = ids
+    # Left at 0 the logits of a whole batch would be reserved: half a gigabyte with a large vocabulary.
+    native.n_outputs_max = ids
+    native.n_threads = native.n_threads_batch = params.threads or default_threads()
+    native.kv_unified = True
+    native.flash_attn_type = api.LLAMA_FLASH_ATTN_TYPE_ENABLED
+    native.type_k = native.type_v = getattr(api, _KV_TYPES[params.kv_type])
+    native.offload_kqv = params.kv_offload
+    # With the window in full length a prefix can be shared anywhere, as on plain attention.
+    native.swa_full = True
+    native.no_perf = True
+    return native
+
+
+def default_threads() -> int:
+    """All cores that this process may use, but one for the window where there are more than two."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return cores - 1 if cores > 2 else cores
+
+
+class _BatchArrays:
+    """The memory behind one `llama_batch`, made once and filled for every step."""
+
+    def __init__(self, api: Any, size: int) -> None:
+        self._tokens = np.zeros(size, np.int32)
+        self._positions = np.zeros(size, np.int32)
+        self._counts = np.ones(size, np.int32)
+        self._ids = np.zeros(size, np.int32)
+        self._outputs = np.zeros(size, np.int8)
+        # Each token has one sequence id; its pointer points into `_ids`, and is set once and for all.
+        self._pointers = self._ids.ctypes.data + 4 * np.arange(size, dtype=np.uint64)
+        self._native = api.llama_batch(
+            token=_cast(self._tokens, api.llama_token),
+            pos=_cast(self._positions, api.llama_pos),
+            n_seq_id=_cast(self._counts, ctypes.c_int32),
+            seq_id=_cast(self._pointers, ctypes.POINTER(api.llama_seq_id)),
+            logits=_cast(self._outputs, ctypes.c_int8),
+        )
+
+    def fill(self, batch: Batch) -> Any:
+        size = batch.size
+        self._tokens[:size] = batch.tokens
+        self._positions[:size] = batch.positions
+        self._ids[:size] = batch.sequences
+        self._outputs[:size] = batch.outputs
+        self._native.n_tokens = size
+        return self._native
+
+
+def _cast(array: npt.NDArray[Any], kind: Any) -> Any:
+    return ctypes.cast(array.ctypes.data, ctypes.POINTER(kind))

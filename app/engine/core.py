@@ -1,0 +1,305 @@
+"""The engine: requests in, one decode call a step, tokens out.
+
+One step: admit what has room, plan, make room, decode, choose tokens, tell.  It knows no llama.cpp, no clock
+and no pipe of its own: `process` gives it a backend, a clock and the commands.  Every submitted request ends
+with exactly one `Finished`.
+"""
+
+from collections.abc import Callable
+from collections.abc import Sequence as Seq
+from dataclasses import asdict
+
+from app.engine.admission import Admission
+from app.engine.backend import Backend, DecodeResult
+from app.engine.batch import Call, build, slot_of
+from app.engine.cost import CostModel, Shape
+from app.engine.outbox import Outbox
+from app.engine.pool import Pool, Slot
+from app.engine.scheduler import Pace, Plan, choose_rows, plan, prefill_budget
+from app.engine.sequence import Sequence
+from app.wire import Counters, FinishReason, Priority, Step, Submit
+
+_IDLE_SECONDS = 2.0
+"""How long an idle chat's cells stay in the pool beside running work, which they slow."""
+
+
+class EngineFailureError(Exception):
+    """llama.cpp reported a failure after which its state cannot be trusted; the process must end."""
+
+
+class Engine:
+    """All requests of one model.  Not thread-safe: one thread makes every call."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        most_running: int,
+        clock: Callable[[], float],
+        new_seed: Callable[[], int],
+        pace: Pace | None = None,
+        spill_bytes: int = 0,
+    ) -> None:
+        self._backend = backend
+        self._info = backend.info
+        self._most_running = most_running
+        self._clock = clock
+        self._new_seed = new_seed
+        self._pace = pace or Pace()
+        self._cost = CostModel()
+        self._pool = Pool(backend, spill_bytes)
+        self._sequences: dict[int, Sequence] = {}
+        self._arrivals = 0
+        self._admission = Admission(self._pool, backend.info.kind)
+        self._out = Outbox()
+        self._ends = frozenset(backend.info.end_tokens)
+
+    # --- commands --------------------------------------------------------------------------------------------
+
+    def submit(self, submit: Submit) -> None:
+        """Take a request; a wrong one is finished with ERROR at the next step."""
+        refusal = self._refusal(submit)
+        if refusal:
+            self._out.refuse(submit.request_id, refusal)
+            return
+        seed = self._new_seed() if submit.sampling.seed is None else submit.sampling.seed
+        sampler = self._backend.sampler(submit.sampling, seed=seed, ban_ends=submit.ignore_eos)
+        self._arrivals += 1
+        self._sequences[submit.request_id] = Sequence(
+            submit, self._arrivals, self._clock(), sampler
+        )
+
+    def abort(self, request_id: int) -> None:
+        """End a request, in whatever phase; an unknown one is fine."""
+        sequence = self._sequences.get(request_id)
+        if sequence is not None:
+            self._finish(sequence, FinishReason.CANCELLED)
+
+    def set_priority(self, request_id: int, priority: Priority) -> None:
+        """Change the class of a request; an unknown one is fine."""
+        sequence = self._sequences.get(request_id)
+        if sequence is not None:
+            sequence.priority = priority
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a step would do or tell something."""
+        return bool(self._sequences) or self._out.has_news
+
+    # --- the step --------------------------------------------------------------------------------------------
+
+    def step(self) -> Step:
+        """Do one step, as small as the work allows, and tell all that it brought forth."""
+        began = self._clock()
+        self._admission.admit(self._waiting(), self._active(), self._start)
+        current = self._plan()
+        decode_seconds = self._decode(current) if not current.empty else 0.0
+        if self._sequences:
+            self._pool.retire(began - _IDLE_SECONDS)
+        self._out.tell_waiting(self._waiting())
+        seconds = self._clock() - began
+        return self._out.collect(self._counters(current, seconds, decode_seconds))
+
+    def check(self) -> None:
+        """Compare every mirror with what it mirrors; raises RuntimeError at the first difference."""
+        self._pool.check()
+        held = {id(sequence.slot) for sequence in self._active()}
+        busy = {id(slot) for slot in self._pool.slots if slot.busy}
+        if held != busy:
+            raise RuntimeError("a slot is at work for no request, or a request holds an idle slot")
+
+    # --- planning and room -----------------------------------------------------------------------------------
+
+    def _start(self, sequence: Sequence, slot: Slot) -> None:
+        sequence.slot = slot
+        sequence.waited = 0
+        sequence.place = 0
+        if self._pool.wants_tips:
+            self._pool.keep_tip(slot)
+            sequence.mark_for_forks()
+        if not sequence.admitted:
+            sequence.admitted = True
+            sequence.cached = min(slot.length, sequence.prompt_length)
+            self._out.began(sequence, self._clock() - sequence.submitted_at)
+        if not sequence.wants_token and sequence.remaining <= 1:
+            self._finish(sequence, FinishReason.LENGTH)
+
+    def _plan(self) -> Plan:
+        running = self._make_room_for_rows()
+        reading = [sequence for sequence in self._active() if sequence.reading]
+        while True:
+            budget = self._prefill_budget(len(running), reading)
+            current = plan(running, reading, budget)
+            if not current.empty or len(reading) < 2:
+                return current
+            # Several half-read prompts fill the pool: the least urgent gives up its cells.
+            victim = max(reading, key=lambda sequence: sequence.urgency)
+            self._park(victim)
+            reading.remove(victim)
+
+    def _make_room_for_rows(self) -> list[Sequence]:
+        """The rows of the next step, after parking as many as it takes to give each its cell."""
+        running = [sequence for sequence in self._active() if sequence.running]
+        running = choose_rows(running, self._most_running, self._clock())
+        while not self._pool.make_free(len(running)):
+            victim = max(self._active(), key=lambda sequence: sequence.urgency)
+            self._park(victim)
+            running = [sequence for sequence in running if sequence is not victim]
+        return running
+
+    def _prefill_budget(self, rows: int, reading: list[Sequence]) -> int:
+        wanted = sum(sequence.remaining for sequence in reading)
+        limit = min(self._info.batch - rows, wanted)
+        budget = min(limit, prefill_budget(self._cost, self._pace, rows, self._pool.cells.used))
+        self._pool.make_free(rows + budget)
+        return min(budget, self._pool.cells.free - rows)
+
+    def _park(self, sequence: Sequence) -> None:
+        """Take a sequence's cells; it waits in its old place and goes on when there is room."""
+        if sequence.slot is not None:
+            self._pool.spill(sequence.slot)
+            sequence.slot = None
+            self._out.totals.parked += 1
+
+    # --- decoding --------------------------------------------------------------------------------------------
+
+    def _decode(self, current: Plan) -> float:
+        call = build(current)
+        began = self._clock()
+        result = self._backend.decode(call.batch)
+        seconds = self._clock() - began
+        if result is DecodeResult.NO_ROOM:
+            self._squeeze(call)
+            return seconds
+        if result is not DecodeResult.DONE:
+            raise EngineFailureError(f"decode failed with code {int(result)}")
+        self._out.totals.steps += 1
+        self._out.totals.read += current.chunk_tokens
+        for sequence, count in call.parts:
+            self._pool.append(slot_of(sequence), sequence.next_tokens(count))
+            if sequence.evaluated in sequence.marks:
+                self._pool.keep_tip(slot_of(sequence))
+        self._age(current)
+        self._end_warm_ups(current)
+        shape = Shape(len(current.rows), current.chunk_tokens, self._pool.cells.used)
+        self._cost.observe(shape, seconds)
+        self._choose(call.outputs)
+        return seconds
+
+    def _squeeze(self, call: Call) -> None:
+        """llama.cpp found no room although the mirror did (a fragmented window): give up what can be."""
+        if self._pool.evict_all():
+            return
+        active = self._active()
+        victim = max(active, key=lambda sequence: sequence.urgency)
+        if len(active) > 1:
+            self._admission.held = True
+            self._park(victim)
+        else:
+            needed, total = victim.evaluated + call.batch.size, self._info.cells
+            error = f"The pool of {total:,} tokens has no room for the {needed:,} of this chat."
+            self._finish(victim, FinishReason.ERROR, error)
+
+    def _age(self, current: Plan) -> None:
+        """Tell how far reading is, and count what those who got nothing have waited."""
+        total = current.chunk_tokens
+        for sequence, count in current.chunks:
+            sequence.waited += total - count
+            self._out.reading(sequence)
+        served = {sequence.id for sequence, _ in current.chunks}
+        served.update(sequence.id for sequence in current.rows)
+        for sequence in self._sequences.values():
+            if sequence.id not in served and not sequence.running:
+                sequence.waited += total
+                sequence.passed += bool(total)
+
+    def _end_warm_ups(self, current: Plan) -> None:
+        for sequence, _ in current.chunks:
+            if not sequence.wants_token and sequence.remaining <= 1:
+                self._finish(sequence, FinishReason.LENGTH)
+
+    def _choose(self, outputs: Seq[tuple[Sequence, int]]) -> None:
+        """Choose the next token of every sequence with an output; `outputs` gives each its batch row."""
+        greedy = [(index, seq) for index, (seq, _) in enumerate(outputs) if seq.sampler.greedy]
+        best = self._backend.argmax(
+            [index for index, _ in greedy],
+            ban_ends=[sequence.submit.ignore_eos for _, sequence in greedy],
+        )
+        for (_, sequence), token in zip(greedy, best, strict=True):
+            self._write(sequence, token)
+        for sequence, row in outputs:
+            if not sequence.sampler.greedy:
+                self._write(sequence, sequence.sampler.sample(row))
+
+    def _write(self, sequence: Sequence, token: int) -> None:
+        ends = token in self._ends or token in sequence.submit.end_tokens
+        if ends and not sequence.submit.ignore_eos:
+            self._finish(sequence, FinishReason.STOP)
+            return
+        sequence.tokens.append(token)
+        self._out.token(sequence, token)
+        limit = sequence.submit.max_tokens
+        full = len(sequence.tokens) >= self._info.context
+        if full or (limit is not None and sequence.written >= limit):
+            self._finish(sequence, FinishReason.LENGTH)
+
+    # --- the rest --------------------------------------------------------------------------------------------
+
+    def _finish(self, sequence: Sequence, reason: FinishReason, error: str = "") -> None:
+        if sequence.slot is not None:
+            self._pool.idle(sequence.slot, self._clock())
+            sequence.slot = None
+        sequence.sampler.close()
+        self._admission.held = False
+        del self._sequences[sequence.id]
+        self._out.finish(sequence, reason, error)
+
+    def _refusal(self, submit: Submit) -> str:
+        if submit.request_id in self._sequences:
+            return f"Request {submit.request_id} is already running."
+        if not submit.tokens:
+            return "The prompt is empty."
+        if min(submit.tokens) < 0 or max(submit.tokens) >= self._info.vocabulary:
+            return "The prompt holds tokens that this model does not have."
+        if len(submit.tokens) >= self._info.context:
+            return (
+                f"This needs {len(submit.tokens):,} tokens, but a chat holds at most "
+                f"{self._info.context:,}."
+            )
+        return ""
+
+    def _active(self) -> list[Sequence]:
+        return [sequence for sequence in self._sequences.values() if sequence.slot is not None]
+
+    def _waiting(self) -> list[Sequence]:
+        waiting = (sequence for sequence in self._sequences.values() if sequence.slot is None)
+        return sorted(waiting, key=lambda sequence: sequence.urgency)
+
+    def _counters(self, current: Plan, seconds: float, decode_seconds: float) -> Counters:
+        active = self._active()
+        running = sum(sequence.running for sequence in active)
+        cells = self._pool.cells
+        return Counters(
+            **asdict(self._out.totals),
+            rows=len(current.rows),
+            chunk=current.chunk_tokens,
+            step_ms=seconds * 1000,
+            decode_ms=decode_seconds * 1000,
+            cells_used=cells.used,
+            cells_kept=self._pool.kept,
+            cells_total=cells.total,
+            ids_used=self._pool.ids_used,
+            ids_total=self._pool.ids_total,
+            restored=self._pool.restored,
+            spill_bytes=self._pool.states.bytes,
+            spill_total=self._pool.states.budget,
+            running=running,
+            reading=len(active) - running,
+            waiting=len(self._sequences) - len(active),
+        )
+
+
+def _marks(sequence: Sequence) -> tuple[int, ...]:
+    """Where a fork may be wanted: at the marks of the request, and one token before the prompt's end."""
+    end = sequence.prompt_length - 1
+    return tuple(sorted({mark for mark in (*sequence.submit.marks, end) if 0 < mark <= end}))

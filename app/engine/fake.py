@@ -1,0 +1,191 @@
+"""A backend without a model, for property tests: llama.cpp's rules, and a deterministic next token.
+
+The next token is a hash of all (position, token) pairs that the sequence can see, so that a wrong prefix, a
+dirty sequence or a neighbour's cell shows up as a wrong answer although the decode returned 0, as it does with
+the real library.  A recurrent memory keeps one running hash instead: a partial copy hands over the latest
+state, and a tail cannot be removed.  A WINDOW memory sees its last tokens only, and saves no more.
+"""
+
+import hashlib
+import pickle
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.engine.backend import BackendInfo, Batch, DecodeResult, MemoryKind
+from app.wire import Sampling
+
+END = 0
+WINDOW = 12
+"""Tokens that a saved state of a WINDOW memory keeps."""
+
+
+class FakeSampler:
+    """Shifts the best token by a hash of the seed and the number of tokens chosen so far."""
+
+    def __init__(
+        self, backend: "FakeBackend", sampling: Sampling, seed: int, *, ban_ends: bool
+    ) -> None:
+        self.greedy = sampling.temperature <= 0
+        self._backend = backend
+        self._seed = seed
+        self._ban_ends = ban_ends
+        self._count = 0
+
+    def sample(self, row: int) -> int:
+        self._count += 1
+        index = self._backend.output_rows.index(row)
+        shift = _hash(self._seed, self._count) % 5
+        best = self._backend.argmax([index], ban_ends=[self._ban_ends])[0]
+        return (best + shift) % self._backend.info.vocabulary or 1
+
+    def close(self) -> None:
+        self._backend.open_samplers -= 1
+
+
+class FakeBackend:
+    """`cells` tokens of memory for `sequences` ids."""
+
+    def __init__(
+        self,
+        *,
+        cells: int = 128,
+        sequences: int = 8,
+        batch: int = 32,
+        context: int | None = None,
+        kind: MemoryKind = MemoryKind.ATTENTION,
+    ) -> None:
+        self.info = BackendInfo(
+            kind=kind,
+            cells=cells,
+            context=min(context or cells, cells),
+            sequences=sequences,
+            batch=batch,
+            vocabulary=64,
+            end_tokens=(END,),
+        )
+        self._cells: list[tuple[int, int, set[int]]] = []
+        self._states: dict[int, int] = {}
+        self._windows: dict[int, dict[int, int]] = {}
+        self._next: list[int] = []
+        self.output_rows: list[int] = []
+        self.open_samplers = 0
+        self.decodes = 0
+        self.most_rows = 0
+
+    def decode(self, batch: Batch) -> DecodeResult:
+        if not self._valid(batch):
+            return DecodeResult.INVALID
+        if len(self._cells) + batch.size > self.info.cells:
+            return DecodeResult.NO_ROOM
+        self.decodes += 1
+        self._next, self.output_rows = [], []
+        rows = zip(batch.tokens, batch.positions, batch.sequences, batch.outputs, strict=True)
+        for index, (token, position, sequence, output) in enumerate(rows):
+            self._evaluate(int(sequence), int(position), int(token))
+            if output:
+                self.output_rows.append(index)
+                self._next.append(self._best(int(sequence)))
+        return DecodeResult.DONE
+
+    def argmax(self, rows: Sequence[int], *, ban_ends: Sequence[bool]) -> list[int]:
+        best = [self._next[row] for row in rows]
+        return [token or 1 if ban else token for token, ban in zip(best, ban_ends, strict=True)]
+
+    def sampler(self, sampling: Sampling, *, seed: int, ban_ends: bool) -> FakeSampler:
+        self.open_samplers += 1
+        return FakeSampler(self, sampling, seed, ban_ends=ban_ends)
+
+    def remove(self, sequence: int, start: int, end: int | None) -> bool:
+        highest = self.span(sequence)[1]
+        stop = highest + 1 if end is None else end
+        if self.info.kind is MemoryKind.RECURRENT and start > 0 and start <= highest:
+            return False
+        for position, _, owners in self._cells:
+            if start <= position < stop:
+                owners.discard(sequence)
+        self._cells = [cell for cell in self._cells if cell[2]]
+        if start == 0:
+            self._states.pop(sequence, None)
+        window = self._windows.get(sequence, {})
+        self._windows[sequence] = {p: t for p, t in window.items() if not start <= p < stop}
+        return True
+
+    def copy(self, source: int, target: int, start: int, end: int) -> None:
+        # As the real one: a target that is not empty keeps what it has.
+        for position, _, owners in self._cells:
+            if source in owners and start <= position < end:
+                owners.add(target)
+        window = self._windows.get(source, {})
+        copied = {p: t for p, t in window.items() if start <= p < end}
+        self._windows[target] = {**self._windows.get(target, {}), **copied}
+        if source in self._states:
+            self._states[target] = self._states[source]
+
+    def save(self, sequence: int) -> bytes | None:
+        cells = [(p, t) for p, t, owners in self._cells if sequence in owners]
+        return pickle.dumps((cells, self._tip(sequence), b"x" * 16 * len(cells)))
+
+    def restore(self, sequence: int, data: bytes) -> bool:
+        cells, tip, _ = pickle.loads(data)
+        if len(cells) > self.info.cells - len(self._cells) or self.span(sequence) != (-1, -1):
+            return False
+        self._cells += [(position, token, {sequence}) for position, token in cells]
+        self._take_tip(sequence, tip)
+        return True
+
+    def save_tip(self, sequence: int) -> bytes | None:
+        return pickle.dumps(self._tip(sequence))
+
+    def load_tip(self, sequence: int, data: bytes) -> bool:
+        self._take_tip(sequence, pickle.loads(data))
+        return True
+
+    def _tip(self, sequence: int) -> tuple[int | None, dict[int, int]]:
+        latest = sorted(self._windows.get(sequence, {}).items())[-WINDOW:]
+        return self._states.get(sequence), dict(latest)
+
+    def _take_tip(self, sequence: int, tip: tuple[int | None, dict[int, int]]) -> None:
+        state, self._windows[sequence] = tip[0], dict(tip[1])
+        if state is not None:
+            self._states[sequence] = state
+
+    def span(self, sequence: int) -> tuple[int, int]:
+        positions = [position for position, _, owners in self._cells if sequence in owners]
+        return (min(positions), max(positions)) if positions else (-1, -1)
+
+    def close(self) -> None:
+        self._cells.clear()
+
+    @property
+    def used(self) -> int:
+        return len(self._cells)
+
+    def _valid(self, batch: Batch) -> bool:
+        ends: dict[int, int] = {}
+        for position, sequence in zip(batch.positions, batch.sequences, strict=True):
+            name = int(sequence)
+            expected = ends.get(name, self.span(name)[1]) + 1
+            if int(position) != expected or not 0 <= name < self.info.sequences:
+                return False
+            ends[name] = expected
+        in_range = bool(np.all((batch.tokens >= 0) & (batch.tokens < self.info.vocabulary)))
+        return in_range and 0 < batch.size <= self.info.batch
+
+    def _evaluate(self, sequence: int, position: int, token: int) -> None:
+        self._cells.append((position, token, {sequence}))
+        self._states[sequence] = _hash(self._states.get(sequence, 7), token)
+        self._windows.setdefault(sequence, {})[position] = token
+
+    def _best(self, sequence: int) -> int:
+        if self.info.kind is MemoryKind.RECURRENT:
+            return self._states[sequence] % self.info.vocabulary
+        seen = sorted(
+            (position, token) for position, token, owners in self._cells if sequence in owners
+        )
+        return _hash(*(value for pair in seen for value in pair)) % self.info.vocabulary
+
+
+def _hash(*values: int) -> int:
+    data = ",".join(map(str, values)).encode()
+    return int.from_bytes(hashlib.blake2b(data, digest_size=6).digest(), "big")

@@ -1,0 +1,117 @@
+"""A model file in memory: load with progress, refuse with a reason, free.
+
+llama.cpp aborts the process on some files; that is why all of this runs in a child.
+"""
+
+import ctypes
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from app import modelfile
+from app.engine.backend import MemoryKind
+from app.errors import ModelError
+from app.llama import NativeLog
+from app.wire import LoadParams
+
+_HASHED_BYTES = 4 << 20
+
+
+class LoadCancelledError(Exception):
+    """The load was given up because the progress callback said so."""
+
+
+class Model:
+    """A loaded GGUF.  `handle` is llama.cpp's pointer."""
+
+    def __init__(
+        self, api: Any, params: LoadParams, log: NativeLog, progress: Callable[[float], bool]
+    ) -> None:
+        """Load `params.path`; `progress` gets 0 to 1 and returns False to give up.
+
+        Raises ModelError with words for the user, or LoadCancelledError.
+        """
+        path = Path(params.path)
+        modelfile.check(path)
+        self._api = api
+        self._cancelled = False
+        log.clear()
+        native = _model_params(api, params)
+        callback = api.llama_progress_callback(
+            lambda fraction, _: self._progress(progress, fraction)
+        )
+        native.progress_callback = callback
+        self.handle = api.llama_model_load_from_file(os.fsencode(path), native)
+        if self._cancelled:
+            self.close()
+            raise LoadCancelledError
+        if not self.handle:
+            raise modelfile.refused(path, log.reason)
+        self.vocab = api.llama_model_get_vocab(self.handle)
+        self.fingerprint = _fingerprint(path)
+
+    def close(self) -> None:
+        """Free the weights."""
+        if self.handle:
+            self._api.llama_model_free(self.handle)
+            self.handle = None
+
+    @property
+    def kind(self) -> MemoryKind:
+        recurrent = self._api.llama_model_is_recurrent(self.handle)
+        hybrid = self._api.llama_model_is_hybrid(self.handle)
+        if recurrent or hybrid:
+            return MemoryKind.RECURRENT
+        window = int(self._api.llama_model_n_swa(self.handle)) > 0
+        return MemoryKind.WINDOW if window else MemoryKind.ATTENTION
+
+    @property
+    def trained_context(self) -> int:
+        return int(self._api.llama_model_n_ctx_train(self.handle))
+
+    @property
+    def vocabulary(self) -> int:
+        return int(self._api.llama_vocab_n_tokens(self.vocab))
+
+    @property
+    def end_tokens(self) -> tuple[int, ...]:
+        """The vocabulary's end-of-generation tokens."""
+        is_end = self._api.llama_vocab_is_eog
+        return tuple(token for token in range(self.vocabulary) if is_end(self.vocab, token))
+
+    @property
+    def description(self) -> str:
+        buffer = ctypes.create_string_buffer(256)
+        self._api.llama_model_desc(self.handle, buffer, len(buffer))
+        return buffer.value.decode("utf-8", "replace")
+
+    def check_usable(self) -> None:
+        """Raises ModelError for a model that cannot write text one token after the other."""
+        if not self._api.llama_model_has_decoder(self.handle) or self._api.llama_model_has_encoder(
+            self.handle
+        ):
+            raise ModelError(
+                "This model is not made for chatting (it is an encoder).", "Choose a chat model."
+            )
+
+    def _progress(self, progress: Callable[[float], bool], fraction: float) -> bool:
+        self._cancelled = not progress(fraction)
+        return not self._cancelled
+
+
+def _model_params(api: Any, params: LoadParams) -> Any:
+    native = api.llama_model_default_params()
+    native.load_mode = api.LLAMA_LOAD_MODE_MMAP if params.mmap else api.LLAMA_LOAD_MODE_NONE
+    if params.gpu_layers >= 0:
+        native.n_gpu_layers = params.gpu_layers
+    return native
+
+
+def _fingerprint(path: Path) -> str:
+    """A name for this file's content, cheap for many gigabytes: its size and its first 4 MiB."""
+    digest = hashlib.sha256(str(path.stat().st_size).encode())
+    with path.open("rb") as file:
+        digest.update(file.read(_HASHED_BYTES))
+    return digest.hexdigest()[:32]

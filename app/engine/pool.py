@@ -1,0 +1,307 @@
+"""What the KV pool holds: slots (one sequence id each), their tokens and cells, running or idle.
+
+Every change goes to the backend and to the mirror together.  A slot whose request has ended stays as an idle
+one, so that the next prompt can share its prefix.  Idle slots are evicted, least recently used first, when cells
+or ids are wanted, and retired when they have been idle for a while beside running work, for their cells cost
+every step; their states are then kept outside the pool, as far as the budget goes.
+"""
+
+from dataclasses import dataclass
+
+from app.engine.backend import Backend, MemoryKind, TokenArray
+from app.engine.cells import Cells, Handles
+from app.engine.prefix import Held, best_match
+from app.engine.states import Segment, StateTree, Tip
+from app.engine.token_buffer import TokenBuffer
+
+_MOST_TIPS = 6
+"""Tips kept for one slot: the first (the system prompt's end) and the latest ones."""
+
+_WORTH_RESTORING = 16
+"""Tokens that a saved state must give beyond what is in the pool."""
+
+
+class Slot:
+    """One sequence id and what is evaluated in it: positions [0, len(tokens))."""
+
+    __slots__ = ("busy", "cells", "cuttable", "id", "idle_since", "last_used", "tips", "tokens")
+
+    def __init__(self, sequence_id: int, *, cuttable: bool) -> None:
+        self.id = sequence_id
+        self.tokens = TokenBuffer()
+        self.cells = TokenBuffer()
+        self.busy = True
+        self.cuttable = cuttable
+        self.last_used = 0
+        self.idle_since = 0.0
+        self.tips: list[Tip] = []
+
+    @property
+    def held(self) -> Held:
+        return Held(self.tokens.view, self.cuttable, tuple(tip.at for tip in self.tips))
+
+    @property
+    def length(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def handles(self) -> Handles:
+        return self.cells.view
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the beginning of a prompt comes from: `live` tokens of `slot`, then saved `segments`."""
+
+    slot: Slot | None = None
+    live: int = 0
+    segments: tuple[Segment, ...] = ()
+
+    @property
+    def length(self) -> int:
+        return self.segments[-1].end if self.segments else self.live
+
+
+class Pool:
+    """The slots of one backend, and `spill_bytes` of states outside it."""
+
+    def __init__(self, backend: Backend, spill_bytes: int = 0) -> None:
+        self._backend = backend
+        self._cuttable = backend.info.kind is not MemoryKind.RECURRENT
+        self.cells = Cells(backend.info.cells)
+        self.states = StateTree(spill_bytes, exact=backend.info.kind is not MemoryKind.ATTENTION)
+        # The last id is for moving ranges in and out; it is empty between any two calls.
+        self._scratch = backend.info.sequences - 1
+        self._free_ids = list(range(self._scratch - 1, -1, -1))
+        self._slots: dict[int, Slot] = {}
+        self._clock = 0
+        self.restored = 0
+
+    @property
+    def ids_used(self) -> int:
+        return len(self._slots)
+
+    @property
+    def ids_total(self) -> int:
+        return self._scratch
+
+    @property
+    def kept(self) -> int:
+        """Cells that only idle slots hold: a cache, there for the taking."""
+        return self.cells.used - self.cells.busy
+
+    @property
+    def slots(self) -> list[Slot]:
+        return list(self._slots.values())
+
+    # --- finding and giving ----------------------------------------------------------------------------------
+
+    def match(self, wanted: TokenArray) -> Source:
+        """The longest reusable prefix of `wanted`: in a slot, running or idle, or in the saved states."""
+        slots = self.slots
+        found = best_match((slot.held for slot in slots), wanted)
+        live = Source(slots[found.index], found.tokens) if found else Source()
+        segments = self.states.match(wanted, len(wanted) - 1)
+        if not segments or segments[-1].end < live.length + _WORTH_RESTORING:
+            return live
+        if self.states.exact:
+            return Source(None, 0, tuple(segments))
+        beyond = tuple(segment for segment in segments if segment.end > live.live)
+        return Source(live.slot, live.live, beyond)
+
+    def room_for(self, needed: int, source: Source) -> bool:
+        """Whether `needed` new cells can be had without touching running work, if `source` is reused."""
+        pinned = self.cells.idle_among(source.slot.handles[: source.live]) if source.slot else 0
+        return self.cells.busy + pinned + needed <= self.cells.total
+
+    def acquire(self, source: Source, wanted: TokenArray) -> Slot | None:
+        """A running slot that starts with what `source` gives of `wanted`; None when every id is at work.
+
+        An idle slot that is reused to its end is taken over; any other is shared, and stays what it was.
+        """
+        slot = self._live(source)
+        if slot is not None:
+            for segment in source.segments:
+                if not self._restore(slot, segment, wanted):
+                    break
+        return slot
+
+    # --- a slot's life ---------------------------------------------------------------------------------------
+
+    def append(self, slot: Slot, tokens: TokenArray) -> None:
+        """Record that `tokens` were evaluated at the end of `slot`."""
+        slot.cells.extend(self.cells.allocate(len(tokens)))
+        slot.tokens.extend(tokens)
+
+    @property
+    def wants_tips(self) -> bool:
+        """Whether forks from the middle need the state there to have been kept."""
+        return self.states.exact
+
+    def keep_tip(self, slot: Slot) -> None:
+        """Keep the state at the slot's present end, so that a fork can begin there."""
+        if (
+            not self.wants_tips
+            or not slot.length
+            or any(tip.at == slot.length for tip in slot.tips)
+        ):
+            return
+        data = self._backend.save_tip(slot.id)
+        if data is not None:
+            slot.tips.append(Tip(slot.length, data))
+            if len(slot.tips) > _MOST_TIPS:
+                del slot.tips[1]
+
+    def truncate(self, slot: Slot, length: int) -> None:
+        """Drop the tokens from position `length` on (only where the slot is cuttable, unless all of them)."""
+        if length < slot.length:
+            if not self._backend.remove(slot.id, length, None):
+                raise RuntimeError(f"sequence {slot.id} cannot be cut at {length}")
+            self.cells.release(slot.handles[length:].copy(), busy=slot.busy)
+            slot.tokens.truncate(length)
+            slot.cells.truncate(length)
+
+    def idle(self, slot: Slot, now: float) -> None:
+        """The slot's request has ended; keep what it holds."""
+        if slot.length == 0:
+            self._drop(slot)
+            return
+        slot.busy = False
+        slot.idle_since = now
+        self._clock += 1
+        slot.last_used = self._clock
+        self.cells.mark_idle(slot.handles)
+
+    def spill(self, slot: Slot) -> None:
+        """Empty the slot and give back its id; its state is kept outside as far as the budget goes."""
+        if slot.length and self.states.budget:
+            self.states.put(slot.tokens.view, lambda start, end: self._save(slot, start, end))
+        self._drop(slot)
+
+    def retire(self, before: float) -> bool:
+        """Spill one slot that has been idle since before this time; whether there was one."""
+        if not self.states.budget:
+            return False
+        old = [slot for slot in self._slots.values() if not slot.busy and slot.idle_since < before]
+        if old:
+            self.spill(min(old, key=lambda slot: slot.last_used))
+        return bool(old)
+
+    def make_free(self, wanted: int, protect: Slot | None = None) -> bool:
+        """Evict idle slots until `wanted` cells are free; False when that is not enough."""
+        while self.cells.free < wanted:
+            if not self._evict(protect):
+                return False
+        return True
+
+    def evict_all(self) -> bool:
+        """Evict every idle slot; whether there was one."""
+        found = False
+        while self._evict():
+            found = True
+        return found
+
+    def check(self) -> None:
+        """Compare the mirror with the backend; raises RuntimeError at the first difference."""
+        self.cells.check([(slot.handles, slot.busy) for slot in self.slots])
+        self.states.check()
+        for sequence_id in range(self._backend.info.sequences):
+            slot = self._slots.get(sequence_id)
+            highest = self._backend.span(sequence_id)[1]
+            expected = slot.length - 1 if slot else -1
+            if highest != expected:
+                raise RuntimeError(f"sequence {sequence_id} ends at {highest}, not at {expected}")
+
+    # --- inside ----------------------------------------------------------------------------------------------
+
+    def _live(self, source: Source) -> Slot | None:
+        slot = source.slot
+        if slot is None:
+            return self._open()
+        if not slot.busy and source.live == slot.length:
+            self._wake(slot)
+            return slot
+        target = self._open(protect=slot)
+        if target is not None:
+            return self._fork(slot, target, source.live)
+        if slot.busy:
+            return None
+        if not slot.cuttable:
+            return self._open()
+        self._wake(slot)
+        self.truncate(slot, source.live)
+        return slot
+
+    def _open(self, protect: Slot | None = None) -> Slot | None:
+        if not self._free_ids and not self._evict(protect):
+            return None
+        slot = Slot(self._free_ids.pop(), cuttable=self._cuttable)
+        self._slots[slot.id] = slot
+        return slot
+
+    def _fork(self, source: Slot, target: Slot, length: int) -> Slot:
+        self._backend.copy(source.id, target.id, 0, length)
+        if not source.cuttable and length < source.length:
+            tip = next(tip for tip in source.tips if tip.at == length)
+            if not self._backend.load_tip(target.id, tip.data):
+                # The copy's cells without their state would answer wrong: read everything.
+                self._backend.remove(target.id, 0, None)
+                return target
+        self.cells.share(source.handles[:length])
+        target.cells.extend(source.handles[:length])
+        target.tokens.extend(source.tokens.view[:length])
+        target.tips = [tip for tip in source.tips if tip.at <= length]
+        # Part of a restored window is as little cuttable as the whole.
+        target.cuttable = source.cuttable
+        return target
+
+    def _wake(self, slot: Slot) -> None:
+        slot.busy = True
+        self.cells.mark_busy(slot.handles)
+
+    def _drop(self, slot: Slot) -> None:
+        self._backend.remove(slot.id, 0, None)
+        self.cells.release(slot.handles, busy=slot.busy)
+        del self._slots[slot.id]
+        self._free_ids.append(slot.id)
+        # The lowest ids first: a hole in the ids costs another pass on split memories.
+        self._free_ids.sort(reverse=True)
+
+    def _evict(self, protect: Slot | None = None) -> bool:
+        idle = [slot for slot in self._slots.values() if not slot.busy and slot is not protect]
+        if not idle:
+            return False
+        self.spill(min(idle, key=lambda slot: slot.last_used))
+        return True
+
+    def _save(self, slot: Slot, start: int, end: int) -> bytes | None:
+        if self.states.exact or (start == 0 and end == slot.length):
+            return self._backend.save(slot.id)
+        self._backend.copy(slot.id, self._scratch, start, end)
+        data = self._backend.save(self._scratch)
+        self._backend.remove(self._scratch, 0, None)
+        return data
+
+    def _restore(self, slot: Slot, segment: Segment, wanted: TokenArray) -> bool:
+        blob = segment.blob
+        start = slot.length
+        if not self.make_free(blob.end - blob.start):
+            return False
+        # A state that is used whole goes where it belongs; of any other only a range is taken.
+        whole = start == 0 and segment.end == blob.end
+        target = slot.id if whole else self._scratch
+        if not self._backend.restore(target, blob.data):
+            self.states.forget(blob)
+            return False
+        if not whole:
+            self._backend.copy(self._scratch, slot.id, start, segment.end)
+            tipped = segment.tip is None or self._backend.load_tip(slot.id, segment.tip)
+            self._backend.remove(self._scratch, 0, None)
+            if not tipped:
+                self._backend.remove(slot.id, 0, None)
+                self.states.forget(blob)
+                return False
+        self.append(slot, wanted[start : segment.end])
+        slot.cuttable = slot.cuttable and not self.states.exact
+        self.restored += segment.end - start
+        return True

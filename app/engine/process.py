@@ -1,0 +1,215 @@
+"""The engine's process: pipe to inbox, loop, last words.
+
+One thread makes every llama.cpp call; the pump's thread only fills the inbox.  The end of the pipe means that
+the app is gone: the process ends, in the middle of a load too.
+"""
+
+import logging
+import os
+import queue
+import secrets
+import sys
+import time
+import traceback
+from multiprocessing.connection import Connection
+from typing import Any, NoReturn
+
+from app import __version__, log
+from app.pump import Pump
+from app.wire import (
+    PROTOCOL,
+    Abort,
+    Heartbeat,
+    LastWords,
+    Load,
+    Loaded,
+    LoadFailed,
+    LoadParams,
+    Message,
+    Progress,
+    Ready,
+    SetPriority,
+    Shutdown,
+    Submit,
+)
+
+_LOG = logging.getLogger(__name__)
+_BEAT_SECONDS = 1.0
+_SWITCH_SECONDS = 0.0005
+_NICE = 5
+
+
+def main(connection: "Connection[Message, Message]", process_name: str) -> None:
+    """Run until Shutdown or the end of the pipe."""
+    # OpenMP threads that spin on busy cores cost a factor of ten and more; libgomp reads this when it is loaded.
+    os.environ.setdefault("GOMP_SPINCOUNT", "0")
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    log.start(process_name)
+    log.capture_native(process_name)
+    _lower_priority()
+    process = _Process(connection)
+    try:
+        process.run()
+    except Exception as error:
+        _LOG.exception("the engine dies")
+        process.send(LastWords(f"{type(error).__name__}: {error}", traceback.format_exc()))
+        raise
+    finally:
+        logging.shutdown()
+
+
+def _lower_priority() -> None:
+    if sys.platform != "win32":
+        os.nice(_NICE)
+    else:
+        import psutil
+
+        psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+
+
+class _Process:
+    """The loop and what it holds."""
+
+    def __init__(self, connection: "Connection[Message, Message]") -> None:
+        self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        # The end of the pipe is a Shutdown like any other.
+        self._pump = Pump(
+            connection, self._inbox.put, lambda: self._inbox.put(Shutdown()), name="engine-pump"
+        )
+        self._last_sent = time.monotonic()
+        self._stopping = False
+
+    def send(self, message: Message) -> None:
+        self._last_sent = time.monotonic()
+        self._pump.send(message)
+
+    def run(self) -> None:
+        from app import llama
+
+        self._pump.start()
+        api = llama.load()
+        native_log = llama.NativeLog(api)
+        self.send(Ready(PROTOCOL, os.getpid(), __version__, llama.devices(api)))
+        load = self._await_load()
+        if load is not None:
+            self._serve(api, native_log, load.params)
+
+    def _await_load(self) -> Load | None:
+        while True:
+            message = self._next(_BEAT_SECONDS)
+            if isinstance(message, Load):
+                return message
+            if isinstance(message, Shutdown):
+                return None
+
+    def _next(self, timeout: float) -> Message | None:
+        """The next command; a heartbeat is sent while none comes."""
+        try:
+            return self._inbox.get(timeout=timeout) if timeout else self._inbox.get_nowait()
+        except queue.Empty:
+            if time.monotonic() - self._last_sent >= _BEAT_SECONDS:
+                self.send(Heartbeat())
+            return None
+
+    def _progress(self, fraction: float) -> bool:
+        """Called by llama.cpp while it loads; False gives up."""
+        message = self._next(0)
+        if isinstance(message, Shutdown):
+            self._stopping = True
+        elif message is not None:
+            _refuse(message)
+        elif time.monotonic() - self._last_sent > 0.05 or fraction >= 1:
+            self.send(Progress(fraction, "Reading the model file"))
+        return not self._stopping
+
+    def _serve(self, api: Any, native_log: Any, params: LoadParams) -> None:
+        from app.engine.context import LlamaBackend
+        from app.engine.model import LoadCancelledError, Model
+        from app.errors import ModelError
+
+        try:
+            model = Model(api, params, native_log, self._progress)
+        except LoadCancelledError:
+            return
+        except ModelError as error:
+            self.send(LoadFailed(str(error)))
+            return
+        try:
+            model.check_usable()
+            self.send(Progress(1.0, "Making room for the chats"))
+            backend = LlamaBackend(api, model, params)
+        except ModelError as error:
+            model.close()
+            self.send(LoadFailed(str(error)))
+            return
+        self.send(_loaded(api, model, backend, params))
+        self._loop(backend, params)
+        backend.close()
+        model.close()
+
+    def _loop(self, backend: Any, params: LoadParams) -> None:
+        from app.engine.core import Engine
+
+        engine = Engine(
+            _logged(backend),
+            most_running=params.sequences,
+            clock=time.perf_counter,
+            new_seed=lambda: secrets.randbits(32),
+            spill_bytes=params.spill_bytes,
+        )
+        while True:
+            if not self._drain(engine):
+                return
+            if engine.has_work:
+                self.send(engine.step())
+
+    def _drain(self, engine: Any) -> bool:
+        """Take all commands there are; wait for one when there is nothing else to do."""
+        message = self._next(0 if engine.has_work else _BEAT_SECONDS)
+        while message is not None:
+            if isinstance(message, Submit):
+                engine.submit(message)
+            elif isinstance(message, Abort):
+                engine.abort(message.request_id)
+            elif isinstance(message, SetPriority):
+                engine.set_priority(message.request_id, message.priority)
+            elif isinstance(message, Shutdown):
+                return False
+            else:
+                _refuse(message)
+            message = self._next(0)
+        return True
+
+
+def _refuse(message: Message) -> NoReturn:
+    raise TypeError(f"the engine does not take {type(message).__name__}")
+
+
+def _logged(backend: Any) -> Any:
+    """The backend, writing a decode log where a test asks for one."""
+    path = os.environ.get("TUTTI_DECODE_LOG")
+    if not path:
+        return backend
+    from pathlib import Path
+
+    from app.engine.decode_log import LoggedBackend
+
+    return LoggedBackend(backend, Path(path).open("w", encoding="utf-8"))
+
+
+def _loaded(api: Any, model: Any, backend: Any, params: LoadParams) -> Loaded:
+    from app import llama
+
+    found = llama.devices(api)
+    on_gpu = bool(api.llama_supports_gpu_offload()) and params.gpu_layers != 0 and len(found) > 1
+    return Loaded(
+        description=model.description,
+        device=found[0 if on_gpu else -1].split(": ", 1)[0],
+        pool_tokens=backend.info.cells,
+        context_tokens=backend.info.context,
+        sequences=params.sequences,
+        vocabulary=backend.info.vocabulary,
+        memory=backend.info.kind.value,
+        fingerprint=model.fingerprint,
+        notes=tuple(backend.notes),
+    )

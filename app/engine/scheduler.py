@@ -1,0 +1,102 @@
+"""What the next step evaluates; pure.
+
+Every running sequence gets its one row.  The rest of the step's time goes to the sequences that are still
+reading: by class, and inside a class by response ratio, so that a short prompt overtakes a long one, but a long
+one that has waited is not overtaken for ever.
+"""
+
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass
+
+from app.engine.cost import CostModel, Shape
+from app.engine.sequence import Sequence
+from app.wire import Priority
+
+_HEAD_START = 64
+"""Tokens of wait that every sequence begins with, so that among new ones the shortest goes first."""
+
+TURN_SECONDS = 2.0
+"""How long a chat decodes before another takes its place, where not all can decode together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a step's time is spent.
+
+    While others are writing, a step may take `gap` times as long as one without prefill; alone, reading may
+    take `alone_seconds`, which bounds how late a new request or a cancel is heard.  `floor` tokens are always
+    read, so that reading never starves.
+    """
+
+    gap: float = 3.0
+    alone_seconds: float = 0.5
+    floor: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One decode row for each of `rows`; `chunks` says how many tokens each reading sequence reads."""
+
+    rows: tuple[Sequence, ...]
+    chunks: tuple[tuple[Sequence, int], ...]
+
+    @property
+    def chunk_tokens(self) -> int:
+        return sum(count for _, count in self.chunks)
+
+    @property
+    def empty(self) -> bool:
+        return not self.rows and not self.chunks
+
+
+def prefill_budget(cost: CostModel, pace: Pace, rows: int, cells: int) -> int:
+    """How many prompt tokens the next step may read beside `rows` decode rows, with `cells` cells in use."""
+    alone = cost.seconds(Shape(rows, 0, cells)) if rows else None
+    seconds = pace.alone_seconds if alone is None else pace.gap * alone
+    return max(pace.floor, cost.chunk_for(seconds, rows, cells))
+
+
+def reading_order(reading: Seq[Sequence]) -> list[Sequence]:
+    """By class, then by response ratio: the wait so far over the own work, both in tokens."""
+
+    def key(sequence: Sequence) -> tuple[int, float, int]:
+        ratio = (sequence.waited + _HEAD_START) / sequence.remaining
+        return (sequence.level, -ratio, sequence.arrival)
+
+    return sorted(reading, key=key)
+
+
+def choose_rows(running: Seq[Sequence], most: int, now: float) -> list[Sequence]:
+    """The sequences that decode in the next step: all, or where that are more than `most`, by short turns.
+
+    The front chat always decodes.  Among the others a turn lasts `TURN_SECONDS`; then the one that has rested
+    longest takes over.  A sequence that never had a turn comes before those that had one.
+    """
+    if len(running) <= most:
+        chosen = list(running)
+    else:
+        chosen = sorted(running, key=lambda sequence: _turn_order(sequence, now))[:most]
+    for sequence in running:
+        if sequence not in chosen:
+            sequence.turn_began = None
+        elif sequence.turn_began is None:
+            sequence.turn_began = sequence.last_turn = now
+    return chosen
+
+
+def _turn_order(sequence: Sequence, now: float) -> tuple[int, int, float, int]:
+    front = sequence.level > Priority.FRONT
+    on_turn = sequence.turn_began is not None and now - sequence.turn_began < TURN_SECONDS
+    return (front, not on_turn, sequence.last_turn, sequence.arrival)
+
+
+def plan(running: Seq[Sequence], reading: Seq[Sequence], budget: int) -> Plan:
+    """Give every running sequence its row and share `budget` prefill tokens among the reading ones."""
+    chunks: list[tuple[Sequence, int]] = []
+    for sequence in reading_order(reading):
+        count = min(budget, sequence.chunk_limit)
+        if count <= 0:
+            break
+        chunks.append((sequence, count))
+        budget -= count
+    return Plan(tuple(running), tuple(chunks))

@@ -1,0 +1,112 @@
+"""One request's facts; everything else is derived from them."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from app.engine.backend import Sampler, TokenArray
+from app.engine.pool import Slot
+from app.engine.token_buffer import TokenBuffer
+from app.wire import Priority, Submit, Usage
+
+PATIENCE = 64
+"""Steps with somebody else's prompt in them after which a waiting or reading request moves up one class."""
+
+
+@dataclass(eq=False, slots=True)
+class Sequence:
+    """A request on its way: waiting (no slot), reading (more than one token to evaluate) or running.
+
+    `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `arrival` orders requests of one
+    class and is kept when the request is parked.  `waited` counts prefill tokens of others that were read while
+    this one was reading, `passed` the steps in which prompts were read but not this one's; `turn_began` is the
+    time since when it decodes and `last_turn` when that last began, where chats take turns; `boost` is the class of the most urgent request that waits for this one's prefix; `marks` are
+    the positions at which the state is to be kept, so that a chunk ends there.
+    """
+
+    submit: Submit
+    arrival: int
+    submitted_at: float
+    sampler: Sampler
+    tokens: TokenBuffer = field(init=False)
+    priority: Priority = field(init=False)
+    slot: Slot | None = None
+    cached: int = 0
+    admitted: bool = False
+    waited: int = 0
+    passed: int = 0
+    turn_began: float | None = None
+    last_turn: float = -1.0
+    boost: Priority = Priority.BACKGROUND
+    place: int = 0
+    marks: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.tokens = TokenBuffer(np.array(self.submit.tokens, np.int32))
+        self.priority = self.submit.priority
+
+    @property
+    def id(self) -> int:
+        return self.submit.request_id
+
+    @property
+    def prompt_length(self) -> int:
+        return len(self.submit.tokens)
+
+    @property
+    def written(self) -> int:
+        return len(self.tokens) - self.prompt_length
+
+    @property
+    def evaluated(self) -> int:
+        return self.slot.length if self.slot else 0
+
+    @property
+    def remaining(self) -> int:
+        """Tokens that must be evaluated before the next one can be chosen; 1 while running."""
+        return len(self.tokens) - self.evaluated
+
+    @property
+    def chunk_limit(self) -> int:
+        """The most tokens that its next chunk may hold: up to the next mark."""
+        at = self.evaluated
+        end = len(self.tokens) if self.wants_token else len(self.tokens) - 1
+        return min(mark - at for mark in (*self.marks, end) if mark > at)
+
+    def mark_for_forks(self) -> None:
+        """Set the marks: those of the request, and one token before the prompt's end, to write it again."""
+        end = self.prompt_length - 1
+        self.marks = tuple(sorted({mark for mark in (*self.submit.marks, end) if 0 < mark <= end}))
+
+    @property
+    def running(self) -> bool:
+        """Whether its next step is a decode row: all is evaluated but the token that was written last."""
+        return self.slot is not None and self.remaining == 1 and self.written > 0
+
+    @property
+    def reading(self) -> bool:
+        return self.slot is not None and not self.running
+
+    @property
+    def level(self) -> int:
+        """The class that counts: its own, that of who waits for it, better by one for every `PATIENCE` steps."""
+        return max(0, min(self.priority, self.boost) - self.passed // PATIENCE)
+
+    @property
+    def urgency(self) -> tuple[int, int]:
+        """Sort key: class, then arrival."""
+        return (self.level, self.arrival)
+
+    @property
+    def wants_token(self) -> bool:
+        """False for a request that only reads (`max_tokens` 0), so that a later one finds its prompt read."""
+        return self.submit.max_tokens != 0
+
+    @property
+    def usage(self) -> Usage:
+        return Usage(self.prompt_length, self.written, self.cached)
+
+    def next_tokens(self, count: int) -> TokenArray:
+        """The next `count` tokens to evaluate."""
+        start = self.evaluated
+        return self.tokens.view[start : start + count]

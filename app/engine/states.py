@@ -1,0 +1,243 @@
+"""States of chats outside the pool: a radix tree over token ids whose nodes hold saved KV ranges; pure.
+
+A node stands for the tokens [start, end) of every prompt that begins with the path to it.  Its `Blob` was saved
+from a range that covers the node's own; splitting a node splits the index, not the bytes, so that two chats
+that share a beginning share its bytes too.
+
+Where a memory can only be restored at its tip (recurrent, hybrid, sliding window) the tree is `exact`: a blob
+then holds everything from 0 to the end of its sequence, and a match is only good at the end of a node: at the
+sequence's own, or where a tip was kept.
+
+The bytes are bounded by a budget; the least recently used leaf goes first.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from app.engine.backend import TokenArray
+from app.engine.prefix import common_prefix
+
+
+@dataclass(eq=False, slots=True)
+class Blob:
+    """Saved cells of positions [start, end)."""
+
+    start: int
+    end: int
+    data: bytes
+    users: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Positions [start, end), to be taken from `blob`; with `tip` where the blob goes on beyond `end`."""
+
+    blob: Blob
+    start: int
+    end: int
+    tip: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The state at a position of a sequence, besides its cells."""
+
+    at: int
+    data: bytes
+
+
+@dataclass(eq=False, slots=True)
+class _Node:
+    tokens: TokenArray
+    start: int
+    parent: "_Node | None"
+    blob: Blob | None = None
+    tip: bytes | None = None
+    children: dict[int, "_Node"] = field(default_factory=dict)
+    last_used: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.tokens)
+
+
+class StateTree:
+    """Saved states, at most `budget` bytes of them."""
+
+    def __init__(self, budget: int, *, exact: bool) -> None:
+        self.budget = budget
+        self.exact = exact
+        self.bytes = 0
+        self._root = _Node(np.empty(0, np.int32), 0, None)
+        self._clock = 0
+
+    def match(self, wanted: TokenArray, most: int) -> list[Segment]:
+        """The segments that give the longest prefix of `wanted`, at most `most` tokens, in order."""
+        path = list(self._walk(wanted))
+        if self.exact:
+            whole = [
+                node
+                for node, common in path
+                if node.blob and common == len(node.tokens) and node.end <= most
+            ]
+            self._touch(whole[-1:])
+            return [Segment(node.blob, 0, node.end, node.tip) for node in whole[-1:] if node.blob]
+        segments = []
+        for node, common in path:
+            end = min(node.start + common, most)
+            if node.blob is None or end <= node.start:
+                break
+            segments.append(Segment(node.blob, node.start, end))
+        self._touch([node for node, _ in path])
+        return segments
+
+    def put(
+        self,
+        tokens: TokenArray,
+        save: Callable[[int, int], bytes | None],
+        tips: Sequence[Tip] = (),
+    ) -> None:
+        """Keep the state of `tokens`; `save(start, end)` gives the bytes of what is not there yet.
+
+        `save` may say None (the state cannot be had): then nothing is kept.  In an exact tree `tips` are kept
+        with it.
+        """
+        node = self._node_at(tokens)
+        if node.end == len(tokens) and (node.blob is not None or not len(tokens)):
+            self._touch([node])
+            return
+        start = 0 if self.exact else node.end
+        data = save(start, len(tokens))
+        size = len(data or b"") + sum(len(tip.data) for tip in tips)
+        if data is None or not self._make_room(size, keep=node):
+            return
+        blob = Blob(start, len(tokens), data)
+        self.bytes += len(data)
+        self._attach(node, tokens, blob)
+        for tip in tips:
+            self._attach_tip(tokens, tip, blob)
+
+    def _attach(self, node: _Node, tokens: TokenArray, blob: Blob) -> _Node:
+        """Let the node of all `tokens`, at or below `node`, use this blob."""
+        if node.end < len(tokens):
+            child = _Node(tokens[node.end :].copy(), node.end, node)
+            node.children[int(tokens[node.end])] = child
+            node = child
+        node.blob = blob
+        self._touch([node])
+        return node
+
+    def _attach_tip(self, tokens: TokenArray, tip: Tip, blob: Blob) -> None:
+        upto = tokens[: tip.at]
+        node = self._node_at(upto)
+        if node.end == tip.at and node.blob is not None:
+            return
+        blob.users += 1
+        node = self._attach(node, upto, blob)
+        node.tip = tip.data
+        self.bytes += len(tip.data)
+
+    def _node_at(self, tokens: TokenArray) -> _Node:
+        """The node at which the common path with `tokens` ends, split out where it ends inside one."""
+        node, common = self._root, 0
+        for node, common in self._walk(tokens):  # noqa: B007
+            pass
+        return self._split(node, common) if common < len(node.tokens) else node
+
+    def forget(self, blob: Blob) -> None:
+        """Drop every node that uses this blob, and what hangs below: it cannot be restored."""
+        for node in [node for node in self._nodes() if node.blob is blob]:
+            if node.parent is not None:
+                self._prune(node, set())
+
+    def check(self) -> None:
+        """Raises RuntimeError when the bytes or the tree's order are wrong."""
+        blobs: dict[int, Blob] = {}
+        users: dict[int, int] = {}
+        for node in self._nodes():
+            if node.parent is None or node.start != node.parent.end or not len(node.tokens):
+                raise RuntimeError("a node does not follow its parent")
+            if node.blob:
+                blobs[id(node.blob)] = node.blob
+                users[id(node.blob)] = users.get(id(node.blob), 0) + 1
+        tips = sum(len(node.tip) for node in self._nodes() if node.tip is not None)
+        held = tips + sum(len(blob.data) for blob in blobs.values())
+        if self.bytes != held or self.bytes > self.budget:
+            raise RuntimeError("the bytes of the saved states are miscounted")
+        if any(blob.users != users[key] for key, blob in blobs.items()):
+            raise RuntimeError("the users of a saved state are miscounted")
+
+    def _walk(self, wanted: TokenArray) -> Iterator[tuple[_Node, int]]:
+        """The nodes along `wanted`, each with how many of its tokens agree; all but the last agree wholly."""
+        node, at = self._root, 0
+        while at < len(wanted):
+            child = node.children.get(int(wanted[at]))
+            if child is None:
+                return
+            common = common_prefix(child.tokens, wanted[at:])
+            yield child, common
+            if common < len(child.tokens):
+                return
+            node, at = child, child.end
+
+    def _split(self, node: _Node, at: int) -> _Node:
+        """Cut a node in two after `at` tokens; the upper half is returned."""
+        parent = node.parent or self._root
+        upper = _Node(node.tokens[:at].copy(), node.start, parent, last_used=node.last_used)
+        if node.blob and not self.exact:
+            upper.blob = node.blob
+            node.blob.users += 1
+        parent.children[int(upper.tokens[0])] = upper
+        node.tokens, node.start, node.parent = node.tokens[at:].copy(), node.start + at, upper
+        upper.children[int(node.tokens[0])] = node
+        return upper
+
+    def _make_room(self, wanted: int, keep: _Node) -> bool:
+        """Drop leaves, least recently used first, until `wanted` bytes fit; never the path to `keep`."""
+        if wanted > self.budget:
+            return False
+        kept = {id(node) for node in _path(keep)}
+        while self.bytes + wanted > self.budget:
+            leaves = [one for one in self._nodes() if not one.children and id(one) not in kept]
+            if not leaves:
+                return False
+            self._prune(min(leaves, key=lambda leaf: leaf.last_used), kept)
+        return True
+
+    def _prune(self, node: _Node, kept: set[int]) -> None:
+        """Drop a node and what hangs below, and then every ancestor that stands for nothing any more."""
+        parent = node.parent
+        for child in list(node.children.values()):
+            self._prune(child, {*kept, id(node)})
+        if node.blob:
+            node.blob.users -= 1
+            if node.blob.users == 0:
+                self.bytes -= len(node.blob.data)
+            self.bytes -= len(node.tip or b"")
+            node.blob = node.tip = None
+        if parent is None:
+            return
+        del parent.children[int(node.tokens[0])]
+        node.parent = None
+        if parent.parent and not parent.children and parent.blob is None and id(parent) not in kept:
+            self._prune(parent, kept)
+
+    def _touch(self, nodes: list[_Node]) -> None:
+        self._clock += 1
+        for node in nodes:
+            node.last_used = self._clock
+
+    def _nodes(self) -> Iterator[_Node]:
+        stack = list(self._root.children.values())
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(node.children.values())
+
+
+def _path(node: _Node | None) -> Iterator[_Node]:
+    while node is not None:
+        yield node
+        node = node.parent

@@ -1,0 +1,97 @@
+"""llama.cpp's C API, loaded without the binding's high-level half.
+
+`import llama_cpp` runs `llama.py`, which costs half a second and pulls in packages that are not needed; only the
+low-level module is wanted.  Only child processes call this.
+"""
+
+import ctypes
+import importlib
+import importlib.util
+import logging
+import os
+import sys
+import types
+from typing import Any
+
+_LOG = logging.getLogger(__name__)
+_LEVEL_WARN, _LEVEL_ERROR = 3, 4
+_REASON, _NO_REASON = "error loading model: ", "llama_model_loader: failed to load"
+
+_CALLBACKS: list[object] = []
+"""Functions that llama.cpp may call until the process ends."""
+
+
+def load() -> Any:
+    """The module `llama_cpp.llama_cpp`, with backends registered and llama.cpp's log in ours."""
+    # ggml would start a debugger on an abort, which delays the restart and prints memory.
+    os.environ.setdefault("GGML_NO_BACKTRACE", "1")
+    os.environ.pop("GGML_BACKEND_PATH", None)
+    if "llama_cpp" not in sys.modules:
+        spec = importlib.util.find_spec("llama_cpp")
+        if spec is None or spec.submodule_search_locations is None:
+            raise ModuleNotFoundError("llama_cpp")
+        package = types.ModuleType("llama_cpp")
+        package.__path__ = list(spec.submodule_search_locations)
+        package.__spec__ = spec
+        sys.modules["llama_cpp"] = package
+    api = importlib.import_module("llama_cpp.llama_cpp")
+    _register_backends(api)
+    api.llama_backend_init()
+    return api
+
+
+def _register_backends(api: Any) -> None:
+    # A build with loadable backends looks for them beside the executable and in the current folder, where a
+    # stranger's file could lie; so they are loaded from the binding's own folder first.
+    library = api._lib
+    library.ggml_backend_reg_count.restype = ctypes.c_size_t
+    if library.ggml_backend_reg_count() == 0:
+        load_all = library.ggml_backend_load_all_from_path
+        load_all.argtypes, load_all.restype = [ctypes.c_char_p], None
+        load_all(os.fsencode(api._base_path))
+
+
+class NativeLog:
+    """llama.cpp's log: its warnings go to ours, and why a file could not be loaded is kept."""
+
+    def __init__(self, api: Any) -> None:
+        self.reason = ""
+        callback = api.llama_log_callback(self._line)
+        api.llama_log_set(callback, ctypes.c_void_p(0))
+        _CALLBACKS.append(callback)
+
+    def clear(self) -> None:
+        self.reason = ""
+
+    def _line(self, level: int, text: bytes, _data: object) -> None:
+        line = text.decode("utf-8", "replace").strip()
+        if level not in (_LEVEL_WARN, _LEVEL_ERROR) or not line:
+            return
+        # Not ERROR: what matters of it reaches the user as the reason of a refusal.
+        _LOG.warning("%s", line)
+        _, found, reason = line.partition(_REASON)
+        if found and not self.reason and not reason.startswith(_NO_REASON):
+            self.reason = reason[:200]
+
+
+def devices(api: Any) -> tuple[str, ...]:
+    """The compute devices of this build and machine, in words, GPUs first."""
+    library = api._lib
+    library.ggml_backend_dev_count.restype = ctypes.c_size_t
+    library.ggml_backend_dev_get.restype = ctypes.c_void_p
+    library.ggml_backend_dev_get.argtypes = [ctypes.c_size_t]
+    library.ggml_backend_dev_type.argtypes = [ctypes.c_void_p]
+    names = []
+    for index in range(library.ggml_backend_dev_count()):
+        device = library.ggml_backend_dev_get(index)
+        kind = library.ggml_backend_dev_type(device)
+        names.append(
+            (kind == 0, _text(library, "name", device), _text(library, "description", device))
+        )
+    return tuple(f"{name}: {description}" for _, name, description in sorted(names))
+
+
+def _text(library: Any, what: str, device: int) -> str:
+    function = getattr(library, f"ggml_backend_dev_{what}")
+    function.argtypes, function.restype = [ctypes.c_void_p], ctypes.c_char_p
+    return (function(device) or b"").decode("utf-8", "replace").strip()

@@ -1,0 +1,57 @@
+"""Conversations rearranged for templates that insist on something. Pure.
+
+A template may refuse a system message, two equal roles in a row or an assistant that speaks first.  `variants`
+gives the conversation as it is and then, one by one, what such templates accept; no text is ever left out.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from app.wire import ChatLine
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message for a template: the contents of these lines of the conversation, joined by a blank line."""
+
+    role: str
+    lines: tuple[int, ...]
+
+
+Turns = tuple[Turn, ...]
+
+
+def variants(lines: Sequence[ChatLine]) -> Iterator[Turns]:
+    """The conversation as it is, then its rearrangements from the mildest to the harshest; no repetition."""
+    plain = tuple(Turn(line.role, (index,)) for index, line in enumerate(lines))
+    merged = _merge(plain)
+    folded = _merge(_fold_system(plain))
+    seen: list[Turns] = []
+    for turns in (plain, merged, _open_by_user(merged), folded, _open_by_user(folded)):
+        if turns not in seen:
+            seen.append(turns)
+            yield turns
+
+
+def _merge(turns: Turns) -> Turns:
+    """Neighbours with the same role become one."""
+    merged: list[Turn] = []
+    for turn in turns:
+        if merged and merged[-1].role == turn.role:
+            merged[-1] = Turn(turn.role, merged[-1].lines + turn.lines)
+        else:
+            merged.append(turn)
+    return tuple(merged)
+
+
+def _fold_system(turns: Turns) -> Turns:
+    """System messages are spoken by the user."""
+    return tuple(Turn("user", turn.lines) if turn.role == "system" else turn for turn in turns)
+
+
+def _open_by_user(turns: Turns) -> Turns:
+    """An empty user message goes before an assistant that speaks first."""
+    first = next((index for index, turn in enumerate(turns) if turn.role != "system"), None)
+    if first is None or turns[first].role != "assistant":
+        return turns
+    return (*turns[:first], Turn("user", ()), *turns[first:])

@@ -1,0 +1,155 @@
+"""The vocabulary of a GGUF file, without its weights, by llama.cpp.
+
+For the text worker only: llama.cpp ends its process on some inputs, so whatever is passed to it is checked here.
+"""
+
+import ctypes
+import os
+import sys
+from array import array
+from pathlib import Path
+from typing import Any
+
+from app import llama, modelfile
+from app.errors import ModelError
+from app.text.control import ControlToken, ControlTokens
+from app.text.stream import Vocabulary
+
+_TEMPLATE_KEY = "tokenizer.chat_template"
+_GUARDS = ("\n", "\x01", "\x02")
+
+
+class LlamaVocabulary:
+    """Tokens, texts and templates of one model file; `close` frees it.  For one thread.
+
+    Raises ModelError where the file cannot be used.  `templates` maps the names of chat templates ("" for the
+    model's main one) to their bytes as they stand in the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        modelfile.check(path)
+        self._llama = llama.load()
+        self._log = llama.NativeLog(self._llama)
+        self._model = self._load(path)
+        self._vocab = self._llama.llama_model_get_vocab(self._model)
+        if self._llama.llama_vocab_type(self._vocab) == self._llama.LLAMA_VOCAB_TYPE_NONE:
+            self.close()
+            raise ModelError(f"“{path.name}” has no vocabulary, so it cannot read or write text.")
+        self.size: int = self._llama.llama_vocab_n_tokens(self._vocab)
+        self.pieces, self.ends = self._table()
+        self.vocabulary = Vocabulary(self.pieces, self.ends)
+        self.control = ControlTokens(self._control_tokens())
+        self.end_tokens = tuple(
+            token
+            for token in range(self.size)
+            if self._llama.llama_vocab_is_eog(self._vocab, token)
+        )
+        self.bos = self._token(self._llama.llama_vocab_bos(self._vocab))
+        self.eos = self._token(self._llama.llama_vocab_eos(self._vocab))
+        self.add_bos: bool = self._llama.llama_vocab_get_add_bos(self._vocab)
+        self.templates = self._templates()
+        self._adds_blank = self.vocabulary.join(self._raw(b"a")) == b" a"
+
+    def close(self) -> None:
+        """Free the model; twice is fine."""
+        if self._model is not None:
+            self._llama.llama_model_free(self._model)
+            self._model = None
+
+    def text(self, token: int | None) -> str:
+        """The text that stands for a token in a template; "" for None."""
+        if token is None:
+            return ""
+        raw: bytes = self._llama.llama_vocab_get_text(self._vocab, token) or b""
+        return raw.decode("utf-8", "replace")
+
+    def tokenize(self, text: str, *, inside: bool = False) -> list[int]:
+        """The ids of `text` as mere text: control tokens' texts in it are text.
+
+        Some vocabularies put a blank before a text; not when it goes on after other text (`inside`).
+        """
+        data = text.encode("utf-8", "replace")
+        if inside and self._adds_blank:
+            for guard in _GUARDS:
+                before = self._raw(guard.encode())
+                ids = self._raw(guard.encode() + data)
+                if ids[: len(before)] == before:
+                    return ids[len(before) :]
+        return self._raw(data)
+
+    def tokenize_rendered(self, text: str) -> list[int]:
+        """The ids of a whole prompt in which control tokens' texts are control tokens."""
+        return self._raw(text.encode("utf-8", "replace"), special=True)
+
+    def _raw(self, data: bytes, *, special: bool = False) -> list[int]:
+        room = len(data) // 2 + 16
+        while True:
+            buffer = (ctypes.c_int32 * room)()
+            count: int = self._llama.llama_tokenize(
+                self._vocab, data, len(data), buffer, room, False, special
+            )
+            if count >= 0:
+                return list(buffer[:count])
+            room = -count
+
+    def _load(self, path: Path) -> Any:
+        params = self._llama.llama_model_default_params()
+        params.vocab_only = True
+        params.n_gpu_layers = 0
+        model = self._llama.llama_model_load_from_file(os.fsencode(path), params)
+        if not model:
+            raise modelfile.refused(path, self._log.reason)
+        return model
+
+    def _table(self) -> tuple[bytes, bytes]:
+        pieces = bytearray()
+        ends = array("I")
+        buffer = ctypes.create_string_buffer(256)
+        for token in range(self.size):
+            pieces += self._piece(token, buffer)
+            ends.append(len(pieces))
+        if sys.byteorder == "big":
+            ends.byteswap()
+        return bytes(pieces), ends.tobytes()
+
+    def _piece(self, token: int, buffer: "ctypes.Array[ctypes.c_char]") -> bytes:
+        call = self._llama.llama_token_to_piece
+        count: int = call(self._vocab, token, buffer, len(buffer), 0, False)
+        if count < 0:
+            buffer = ctypes.create_string_buffer(-count)
+            count = call(self._vocab, token, buffer, len(buffer), 0, False)
+        return buffer.raw[:count]
+
+    def _control_tokens(self) -> list[ControlToken]:
+        llama = self._llama
+        kind = llama.LLAMA_TOKEN_ATTR_CONTROL | llama.LLAMA_TOKEN_ATTR_UNKNOWN
+        found: list[ControlToken] = []
+        for token in range(self.size):
+            attributes = llama.llama_vocab_get_attr(self._vocab, token)
+            if attributes & kind:
+                left = bool(attributes & llama.LLAMA_TOKEN_ATTR_LSTRIP)
+                right = bool(attributes & llama.LLAMA_TOKEN_ATTR_RSTRIP)
+                found.append(ControlToken(token, self.text(token), left, right))
+        return found
+
+    def _token(self, token: int) -> int | None:
+        return token if 0 <= token < self.size else None
+
+    def _templates(self) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for index in range(self._llama.llama_model_meta_count(self._model)):
+            key = self._meta(self._llama.llama_model_meta_key_by_index, index).decode(
+                "utf-8", "replace"
+            )
+            if key == _TEMPLATE_KEY or key.startswith(f"{_TEMPLATE_KEY}."):
+                name = key[len(_TEMPLATE_KEY) + 1 :]
+                found[name] = self._meta(self._llama.llama_model_meta_val_str_by_index, index)
+        return found
+
+    def _meta(self, call: Any, index: int) -> bytes:
+        buffer = ctypes.create_string_buffer(4096)
+        size: int = call(self._model, index, buffer, len(buffer))
+        if size >= len(buffer):
+            buffer = ctypes.create_string_buffer(size + 1)
+            call(self._model, index, buffer, len(buffer))
+        return buffer.value if size >= 0 else b""

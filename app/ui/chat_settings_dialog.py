@@ -1,0 +1,116 @@
+"""What one chat may have of its own: instructions, answer length, sampling."""
+
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from app.chat.models import Conversation, ConversationSettings
+from app.settings import Settings
+from app.ui import theme
+from app.ui.conversation_model import shown_title
+from app.ui.fields import Form, Item
+from app.ui.plain import ElidedLabel
+from app.ui.settings_dialog import SAMPLING_ITEMS, buttons
+
+_T = TypeVar("_T")
+_PROMPT = (Item("system_prompt", "Instructions"),)
+_LIMIT = (Item("max_answer_tokens", "Longest answer, tokens", special="No limit"),)
+
+
+class Own(QWidget, Generic[_T]):
+    """A form that counts only where its box is ticked; else the general setting does."""
+
+    def __init__(self, name: str, label: str, ticked: bool, form: Form[_T]) -> None:
+        super().__init__()
+        self._form = form
+        self._box = QCheckBox(label, self)
+        self._box.setObjectName(name)
+        self._box.setAccessibleName(label)
+        self._box.setChecked(ticked)
+        self._box.toggled.connect(form.setEnabled)
+        form.setEnabled(ticked)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(theme.GAP_2)
+        layout.addWidget(self._box)
+        layout.addWidget(form)
+
+    def value(self) -> _T | None:
+        """What is in the form, or None for the general setting."""
+        return self._form.value() if self._box.isChecked() else None
+
+
+class ChatSettingsDialog(QDialog):
+    """Shows a chat's settings over the general ones; once accepted, `value()` is what they shall be."""
+
+    def __init__(
+        self, conversation: Conversation, general: Settings, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("chatSettingsDialog")
+        self.setWindowTitle("Settings of this chat")
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        own = conversation.settings
+        base = _over(general, own)
+        self._prompt = Own(
+            "chat_own_prompt",
+            "Instructions of its own",
+            own.system_prompt is not None,
+            Form(base, _PROMPT, "chat"),
+        )
+        self._limit = Own(
+            "chat_own_limit",
+            "Answer length of its own",
+            own.max_answer_tokens is not None,
+            Form(base, _LIMIT, "chat"),
+        )
+        self._sampling = Own(
+            "chat_own_sampling",
+            "Sampling of its own",
+            own.sampling is not None,
+            Form(base.sampling, SAMPLING_ITEMS, "chat"),
+        )
+        self._lay_out(shown_title(conversation))
+        self.resize(520, 640)
+
+    def value(self) -> ConversationSettings:
+        """The chat's own settings, None where the general one counts."""
+        prompt, limit = self._prompt.value(), self._limit.value()
+        return ConversationSettings(
+            system_prompt=None if prompt is None else prompt.system_prompt,
+            sampling=self._sampling.value(),
+            max_answer_tokens=None if limit is None else limit.max_answer_tokens,
+        )
+
+    def _lay_out(self, title: str) -> None:
+        page = QWidget(self)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(theme.GAP_5, theme.GAP_4, theme.GAP_5, theme.GAP_4)
+        column.setSpacing(theme.GAP_4)
+        column.addWidget(ElidedLabel(title, "heading", page))
+        for section in (self._prompt, self._limit, self._sampling):
+            column.addWidget(section)
+        column.addStretch(1)
+        area = QScrollArea(self)
+        area.setObjectName("chatSettingsArea")
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(page)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(area, 1)
+        layout.addWidget(buttons(self))
+
+
+def _over(general: Settings, own: ConversationSettings) -> Settings:
+    prompt, limit = own.system_prompt, own.max_answer_tokens
+    return replace(
+        general,
+        system_prompt=general.system_prompt if prompt is None else prompt,
+        max_answer_tokens=general.max_answer_tokens if limit is None else limit,
+        sampling=own.sampling or general.sampling,
+    )

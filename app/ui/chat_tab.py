@@ -1,0 +1,355 @@
+"""One chat: its transcript, the state of its turn, and the composer.
+
+Messages are loaded when the tab is shown for the first time.  What happens in the chat before that is not lost:
+the messages that are then loaded contain it.  From that moment on every event is shown, in view or not.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
+
+from app.chat.events import (
+    ChatEvent,
+    ConversationChanged,
+    MessageAdded,
+    MessageFinished,
+    MessagesRemoved,
+    TextAppended,
+    TurnChanged,
+    TurnState,
+)
+from app.chat.models import Conversation, Message, Role, TabState
+from app.chat.ports import ModelPhase, ModelState
+from app.chat.turns import ChatService
+from app.ui import aio, icons, states, theme
+from app.ui.composer import Composer, read_text_file
+from app.ui.empty_state import EmptyState
+from app.ui.plain import ElidedLabel
+from app.ui.throttle import Throttle
+from app.ui.transcript import Transcript
+
+_DRAFT_MS = 400
+
+MessageEvent = MessageAdded | TextAppended | MessageFinished | MessagesRemoved
+
+
+class StateLine(QWidget):
+    """What the turn does, in words, and how full the chat is; always as high, so that nothing jumps."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setFixedHeight(theme.GAP_5)
+        self._turn = states.IDLE
+        self._mark = QLabel(self)
+        self._words = ElidedLabel("", "quiet", self)
+        self._words.setObjectName("stateText")
+        self._room = ElidedLabel("", "quiet", self)
+        self._room.setObjectName("contextText")
+        self._room.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(theme.GAP_2, 0, theme.GAP_2, 0)
+        layout.setSpacing(theme.GAP_1)
+        layout.addWidget(self._mark, 0)
+        layout.addWidget(self._words, 2)
+        layout.addWidget(self._room, 1)
+
+    def show_turn(self, turn: TurnState) -> None:
+        self._turn = turn
+        # What waits unread elsewhere is read here, and needs no words.
+        shown = states.IDLE if turn.state is TabState.DONE_UNREAD else turn
+        self._say(states.sentence(shown), shown)
+
+    def hint(self, words: str) -> None:
+        """Say something for the moment, until the state changes."""
+        self._say(words, states.IDLE)
+
+    def show_context(self, used: int, held: int) -> None:
+        """How many tokens the chat has, of those that it may have; 0 when that is not known."""
+        self._room.setText(f"{used:,} of {held:,} tokens" if used and held else "")
+
+    def text(self) -> str:
+        return self._words.text()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self.show_turn(self._turn)
+
+    def _say(self, words: str, turn: TurnState) -> None:
+        self._words.setText(words)
+        self._words.setAccessibleName(words)
+        self._mark.setPixmap(icons.mark_icon(turn).pixmap(icons.SMALL, icons.SMALL))
+        self._mark.setVisible(turn.state is not TabState.IDLE)
+
+
+class ChatTab(QWidget):
+    """The page of one chat."""
+
+    starter_requested = Signal()
+    file_requested = Signal()
+    model_missing = Signal()
+    settings_requested = Signal(int)
+    link_activated = Signal(str)
+
+    def __init__(
+        self, conversation: Conversation, chat: ChatService, *, starter: bool, model: ModelState
+    ) -> None:
+        super().__init__()
+        self.setObjectName("page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.conversation = conversation
+        self._chat = chat
+        self._model = model
+        self._loading = False
+        self._loaded = False
+        self._sending = False
+        self._missed: list[MessageEvent] = []
+        self._work: set[asyncio.Task[None]] = set()
+        self._ids: list[int] = []
+        self._used = 0
+        self.transcript = Transcript(self)
+        self.transcript.setObjectName("transcript")
+        self.transcript.setAccessibleName("Messages")
+        self.empty = EmptyState(starter, self)
+        self.state_line = StateLine(self)
+        self.composer = Composer(self)
+        self.composer.set_text(conversation.draft)
+        self._draft = Throttle(_DRAFT_MS, self._save_draft, self)
+        self._stack = QStackedLayout()
+        self._lay_out()
+        self._connect()
+        self.show_model(model)
+        self.show_turn(chat.turn(conversation.id))
+
+    @property
+    def id(self) -> int:
+        return self.conversation.id
+
+    @property
+    def blank(self) -> bool:
+        """Whether there is nothing in this chat that would be missed."""
+        known_empty = self._loaded and not self._ids
+        return known_empty and not self.composer.text() and not self.conversation.title
+
+    def _lay_out(self) -> None:
+        self._stack.addWidget(self.transcript)
+        self._stack.addWidget(self.empty)
+        column = QWidget(self)
+        column.setMaximumWidth(theme.COLUMN)
+        inner = QVBoxLayout(column)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(0)
+        inner.addWidget(self.state_line)
+        inner.addWidget(self.composer)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(theme.GAP_4, 0, theme.GAP_4, theme.GAP_2)
+        foot.addStretch(1)
+        foot.addWidget(column, 1000)
+        foot.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(self._stack, 1)
+        layout.addLayout(foot)
+
+    def _connect(self) -> None:
+        self.empty.starter_requested.connect(self.starter_requested)
+        self.empty.file_requested.connect(self.file_requested)
+        self.composer.submitted.connect(self._submit)
+        self.composer.stop_requested.connect(self.stop)
+        self.composer.refused.connect(self.state_line.hint)
+        self.composer.files_pasted.connect(self._attach_files)
+        self.composer.settings_requested.connect(self._ask_settings)
+        self.composer.changed.connect(self._draft.request)
+        self.transcript.regenerateRequested.connect(self._regenerate_message)
+        self.transcript.linkActivated.connect(self.link_activated)
+        self.transcript.retryRequested.connect(self._retry_message)
+
+    # --- what is shown ---------------------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self._loaded and not self._loading:
+            self._loading = True
+            self._begin(self.load())
+
+    async def load(self) -> None:
+        """Show the messages that there are."""
+        self._missed = []
+        try:
+            messages = await self._chat.messages(self.id)
+            # No await from here on: an event that comes later is new to these messages.
+            self._show_messages(messages)
+        finally:
+            self._loading = False
+
+    def _show_messages(self, messages: Sequence[Message]) -> None:
+        self._loaded = True
+        self._ids = [message.id for message in messages]
+        self.transcript.set_messages(messages)
+        for message in messages:
+            self._note_usage(message)
+        self._catch_up()
+        self._show_stack()
+
+    def _catch_up(self) -> None:
+        """Show what happened while the messages were on their way, unless they contain it."""
+        complete = frozenset(self._ids)
+        missed, self._missed = self._missed, []
+        for event in missed:
+            match event:
+                case MessageAdded(message=message) if message.id in complete:
+                    pass
+                case TextAppended(message_id=message_id) if message_id in complete:
+                    pass
+                case _:
+                    self._handle_message(event)
+
+    def handle(self, event: ChatEvent) -> None:
+        """Show what happened in this chat."""
+        match event:
+            case TurnChanged(turn=turn):
+                self.show_turn(turn)
+            case ConversationChanged(conversation=conversation):
+                self._show_conversation(conversation)
+            case MessageAdded() | TextAppended() | MessageFinished() | MessagesRemoved():
+                if self._loaded:
+                    self._handle_message(event)
+                elif self._loading:
+                    self._missed.append(event)
+
+    def _show_conversation(self, conversation: Conversation) -> None:
+        refused = self._chat.turn(self.id).state is TabState.FAILED
+        draft = conversation.draft
+        given_back = refused and draft and draft != self.conversation.draft
+        self.conversation = conversation
+        if given_back and not self.composer.text():
+            self.composer.set_text(draft)
+
+    def _handle_message(self, event: MessageEvent) -> None:
+        match event:
+            case MessageAdded(message=message):
+                self._ids.append(message.id)
+                self.transcript.add_message(message)
+            case TextAppended(message_id=message_id, text=text):
+                self.transcript.append_text(message_id, text)
+            case MessageFinished(message=message):
+                self.transcript.update_message(message)
+                self._note_usage(message)
+            case MessagesRemoved(message_id=message_id):
+                self._ids = [known for known in self._ids if known < message_id]
+                self.transcript.remove_from(message_id)
+        self._show_stack()
+
+    def show_turn(self, turn: TurnState) -> None:
+        """Show the state of the turn above the composer, and Stop while it is busy."""
+        self.composer.set_busy(turn.busy or self._sending)
+        self.state_line.show_turn(turn)
+
+    def show_model(self, model: ModelState) -> None:
+        """Show what the model does, where there is nothing else to show."""
+        self._model = model
+        self.empty.show_model(model)
+        self._show_context()
+
+    def _show_stack(self) -> None:
+        self._stack.setCurrentWidget(self.transcript if self._ids else self.empty)
+
+    def _note_usage(self, message: Message) -> None:
+        if message.role is Role.ASSISTANT and message.usage.prompt_tokens:
+            self._used = message.usage.prompt_tokens + message.usage.completion_tokens
+            self._show_context()
+
+    def _show_context(self) -> None:
+        self.state_line.show_context(self._used, self._model.context_tokens)
+
+    # --- what is done ----------------------------------------------------------------------------------------
+
+    def focus_composer(self) -> None:
+        self.composer.edit.setFocus()
+
+    def _ask_settings(self) -> None:
+        self.settings_requested.emit(self.id)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start work that touches this page when it is done: the page is kept until then."""
+        task = aio.spawn(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+    def _submit(self, text: str) -> None:
+        if self._model.phase is ModelPhase.NONE:
+            self.model_missing.emit()
+        else:
+            self._begin(self._send(text))
+
+    async def _send(self, text: str) -> None:
+        self.composer.clear()
+        self._sending = True
+        self.show_turn(self._chat.turn(self.id))
+        sent = False
+        try:
+            sent = await self._chat.send(self.id, text)
+        finally:
+            self._sending = False
+            self.show_turn(self._chat.turn(self.id))
+            if not sent:
+                self._give_back(text)
+        await self.save_draft()
+
+    def _give_back(self, text: str) -> None:
+        typed = self.composer.text()
+        self.composer.set_text(f"{text}\n\n{typed}" if typed else text)
+
+    def stop(self) -> None:
+        """Stop the answer; what there is of it stays."""
+        self._chat.stop(self.id)
+
+    @aio.async_slot
+    async def regenerate(self) -> None:
+        """Have the last answer written anew."""
+        if not self._chat.turn(self.id).busy and self._ids:
+            await self._chat.regenerate(self.id)
+
+    def _regenerate_message(self, _: int) -> None:
+        self.regenerate()
+
+    @aio.async_slot
+    async def _retry_message(self, _: int) -> None:
+        await self._chat.retry(self.id)
+
+    def _attach_files(self, files: Sequence[Path]) -> None:
+        self._begin(self._read_files(files))
+
+    async def _read_files(self, files: Sequence[Path]) -> None:
+        for path in files:
+            try:
+                text = await asyncio.to_thread(read_text_file, path)
+            except (OSError, ValueError) as error:
+                self.state_line.hint(str(error))
+            else:
+                self.composer.attach(path.name, text)
+
+    def _save_draft(self) -> None:
+        aio.spawn(self.save_draft())
+
+    async def shut(self) -> None:
+        """Finish what this page is doing, and keep what is in the composer, for the last time."""
+        if self._work:
+            await asyncio.wait(tuple(self._work))
+        self._draft.end()
+        await self.save_draft()
+
+    async def save_draft(self) -> None:
+        """Keep what is in the composer."""
+        self._draft.drop()
+        draft = self.composer.text()
+        if draft != self.conversation.draft:
+            self.conversation = replace(self.conversation, draft=draft)
+            await self._chat.set_draft(self.id, draft)

@@ -1,0 +1,69 @@
+"""Whether there is a screen that Qt can use, asked before Qt is: without one, Qt ends the process by itself."""
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Mapping, MutableMapping
+
+NO_SCREEN = "There is no screen to show a window on. To use Tutti without one, run: tutti serve"
+_NEEDED_BY_XCB = {
+    "libxcb-cursor.so.0": "libxcb-cursor0",
+    "libxcb-icccm.so.4": "libxcb-icccm4",
+    "libxcb-keysyms.so.1": "libxcb-keysyms1",
+    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
+    "libEGL.so.1": "libegl1",
+}
+"""Libraries that Qt's X11 part needs and that bare systems lack, with their Debian packages."""
+_NEEDED_BY_ALL = {
+    "libEGL.so.1": "libegl1",
+    "libGL.so.1": "libgl1",
+    "libfontconfig.so.1": "libfontconfig1",
+}
+
+
+def problem(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> str:
+    """One line for the user where no window can be shown, else ""."""
+    if not platform.startswith("linux"):
+        return ""
+    wanted = environment.get("QT_QPA_PLATFORM", "").split(":")[0].split(";")[0]
+    x11, wayland = bool(environment.get("DISPLAY")), bool(environment.get("WAYLAND_DISPLAY"))
+    if not wanted and not x11 and not wayland:
+        return NO_SCREEN
+    if (wanted == "xcb" and not x11) or (wanted.startswith("wayland") and not wayland):
+        return NO_SCREEN
+    needed = dict(_NEEDED_BY_ALL)
+    if wanted == "xcb" or (not wanted and not wayland):
+        needed |= _NEEDED_BY_XCB
+    return missing_libraries(needed)
+
+
+def missing_libraries(
+    needed: Mapping[str, str], load: Callable[[str], object] = ctypes.CDLL
+) -> str:
+    """One line that names the packages of the libraries that cannot be loaded, else ""."""
+    missing = [package for library, package in needed.items() if not _loads(library, load)]
+    if not missing:
+        return ""
+    packages = " ".join(sorted(set(missing)))
+    return (
+        f"The window needs system libraries that are missing. Run: sudo apt-get install {packages}"
+    )
+
+
+def _loads(library: str, load: Callable[[str], object]) -> bool:
+    try:
+        load(library)
+    except OSError:
+        return False
+    return True
+
+
+def choose_input_method(environment: MutableMapping[str, str] = os.environ) -> None:
+    """PySide6 has no fcitx plugin, but fcitx 5 also speaks as ibus: use that, where X11 is used.
+
+    On Wayland, text input goes through the compositor and needs no plugin.
+    """
+    wanted = environment.get("QT_QPA_PLATFORM", "")
+    on_x11 = wanted == "xcb" or (not wanted and not environment.get("WAYLAND_DISPLAY"))
+    if on_x11 and environment.get("QT_IM_MODULE", "") in ("fcitx", "fcitx5"):
+        environment["QT_IM_MODULE"] = "ibus"

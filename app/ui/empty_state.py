@@ -1,0 +1,98 @@
+"""What an empty chat says: one sentence about the model, and the one thing to do next."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from app.chat.ports import ModelPhase, ModelState
+from app.ui import theme
+from app.ui.model_button import STARTER_NAME
+from app.ui.plain import Label, one_line
+
+
+class EmptyState(QWidget):
+    """Shown in place of a transcript without messages."""
+
+    starter_requested = Signal()
+    file_requested = Signal()
+
+    def __init__(self, starter: bool, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("emptyState")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._has_starter = starter
+        self._title = Label("", "title", self)
+        self._sentence = Label("", "quiet", self)
+        for label in (self._title, self._sentence):
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            label.setWordWrap(True)
+        self._starter = QPushButton(f"Chat with {STARTER_NAME}", self)
+        self._starter.setObjectName("starterButton")
+        self._starter.setAccessibleName(f"Chat with {STARTER_NAME}")
+        self._file = QPushButton("Open a model file…", self)
+        self._file.setObjectName("openModelButton")
+        self._file.setAccessibleName("Open a model file")
+        self._starter.clicked.connect(self._use_starter)
+        self._file.clicked.connect(self._open_file)
+        self._lay_out()
+        self.show_model(ModelState())
+
+    def show_model(self, state: ModelState) -> None:
+        """Say what fits this state of the model."""
+        title, sentence = _words(state, self._has_starter)
+        self._title.setText(title)
+        self._sentence.setText(sentence)
+        choose = state.phase in (ModelPhase.NONE, ModelPhase.FAILED)
+        self._starter.setVisible(choose and self._has_starter)
+        self._file.setVisible(choose)
+        primary = self._starter if self._has_starter else self._file
+        primary.setProperty("role", "primary")
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(theme.GAP_3)
+        row.addStretch(1)
+        row.addWidget(self._starter)
+        row.addWidget(self._file)
+        row.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(theme.GAP_5, theme.GAP_5, theme.GAP_5, theme.GAP_5)
+        layout.setSpacing(theme.GAP_2)
+        layout.addStretch(2)
+        layout.addWidget(self._title)
+        layout.addWidget(self._sentence)
+        layout.addSpacing(theme.GAP_3)
+        layout.addLayout(row)
+        layout.addStretch(3)
+
+    def _use_starter(self) -> None:
+        self.starter_requested.emit()
+
+    def _open_file(self) -> None:
+        self.file_requested.emit()
+
+
+def _words(state: ModelState, has_starter: bool) -> tuple[str, str]:
+    name = one_line(state.name or "The model", 60)
+    match state.phase:
+        case ModelPhase.NONE:
+            return "Chat with a model on this computer", _first_words(has_starter)
+        case ModelPhase.LOADING:
+            return (
+                f"{name} is loading, {round(100 * state.fraction)} %",
+                "You can write already. Your message goes out when the model is ready.",
+            )
+        case ModelPhase.FAILED:
+            return f"{name} could not be loaded", one_line(state.error, 400)
+        case ModelPhase.UNLOADED:
+            return "What would you like to ask?", f"{name} loads with your first message."
+        case ModelPhase.READY:
+            return (
+                "What would you like to ask?",
+                f"{name} is ready. All open chats answer together.",
+            )
+
+
+def _first_words(has_starter: bool) -> str:
+    if has_starter:
+        return "A small model is here already. Nothing that you write leaves this computer."
+    return "Open a GGUF file to begin. Nothing that you write leaves this computer."

@@ -1,0 +1,220 @@
+"""Fields for people's values: one line of text, and a form generated from a dataclass.
+
+A form knows the ranges and choices that the settings themselves check, so that what it lets through is right.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QRegularExpression, QSize, Qt
+from PySide6.QtGui import (
+    QColor,
+    QInputMethodEvent,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QRegularExpressionValidator,
+)
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QFormLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app import settings
+from app.ui import icons, theme
+from app.ui.plain import Label
+
+_T = TypeVar("_T")
+
+
+class TextField(QLineEdit):
+    """A line of text in which Enter waits for an input method that composes, and never repeats."""
+
+    def __init__(self, object_name: str, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._preedit = ""
+        self.setObjectName(object_name)
+        self.setAccessibleName(name)
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        self._preedit = event.preeditString()
+        super().inputMethodEvent(event)
+
+    def holds_back(self, event: QKeyEvent) -> bool:
+        """Whether this key belongs to the input method or is the repetition of a held Enter."""
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            return False
+        return bool(self._preedit) or event.isAutoRepeat()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not self.holds_back(event):
+            super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            # A line edit lets Enter through to whatever it lies in, and a list would open its row.
+            event.accept()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One row of a form.  `special` is what the lowest value is called, `choices` what choices are called."""
+
+    name: str
+    label: str
+    hint: str = ""
+    special: str = ""
+    choices: tuple[str, ...] = ()
+
+
+class Choice(QComboBox):
+    """One of a few values, drawn like the other fields."""
+
+    def paintEvent(self, _: QPaintEvent) -> None:
+        t = theme.tokens()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(t.accent if self.hasFocus() else t.line))
+        painter.setBrush(QColor(t.ground if self.isEnabled() else t.raised))
+        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        painter.drawRoundedRect(box, theme.RADIUS, theme.RADIUS)
+        painter.setPen(QColor(t.text if self.isEnabled() else t.quiet))
+        inner = box.adjusted(theme.GAP_2 + 1, 0, -theme.GAP_5, 0)
+        painter.drawText(inner, int(Qt.AlignmentFlag.AlignVCenter), self.currentText())
+        arrow = icons.icon("chevron", t.quiet)
+        place = QPoint(self.width() - icons.SMALL - theme.GAP_2, (self.height() - icons.SMALL) // 2)
+        arrow.paint(painter, QRect(place, QSize(icons.SMALL, icons.SMALL)))
+
+
+class Form(QWidget, Generic[_T]):
+    """Rows for some fields of one frozen dataclass; `value()` is the object with what is in them."""
+
+    def __init__(
+        self, value: _T, items: Sequence[Item], prefix: str, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._base = value
+        self._hints = get_type_hints(type(value))
+        self._editors: dict[str, QWidget] = {}
+        self._shown: dict[str, object] = {}
+        layout = QFormLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setHorizontalSpacing(theme.GAP_4)
+        layout.setVerticalSpacing(theme.GAP_2)
+        layout.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
+        layout.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        for item in items:
+            self._add(layout, item, prefix)
+
+    def value(self) -> _T:
+        """The object with what was changed; what was not touched stays exact, however it is rounded here."""
+        found = {name: self._read(name, editor) for name, editor in self._editors.items()}
+        changed = {name: value for name, value in found.items() if value != self._shown[name]}
+        return dataclasses.replace(self._base, **changed)  # type: ignore[type-var]
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The wheel scrolls the form; it changes a value only where that has the focus."""
+        wheel = event.type() == QEvent.Type.Wheel
+        if wheel and isinstance(watched, QWidget) and not watched.hasFocus():
+            event.ignore()
+            return True
+        return super().eventFilter(watched, event)
+
+    def _add(self, layout: QFormLayout, item: Item, prefix: str) -> None:
+        editor = self._editor(item, getattr(self._base, item.name))
+        editor.setObjectName(f"{prefix}_{item.name}")
+        editor.setAccessibleName(item.label)
+        editor.setAccessibleDescription(item.hint)
+        editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        editor.installEventFilter(self)
+        self._editors[item.name] = editor
+        self._shown[item.name] = self._read(item.name, editor)
+        label = Label(item.label, "body", self)
+        label.setBuddy(editor)
+        label.setMinimumWidth(170)
+        label.setFixedHeight(theme.CONTROL + 2)
+        layout.addRow(label, self._explained(editor, item.hint))
+
+    def _explained(self, editor: QWidget, words: str) -> QWidget | QVBoxLayout:
+        if not words:
+            return editor
+        hint = Label(words, "quiet", self)
+        hint.setWordWrap(True)
+        cell = QVBoxLayout()
+        cell.setSpacing(2)
+        cell.addWidget(editor)
+        cell.addWidget(hint)
+        return cell
+
+    def _editor(self, item: Item, value: object) -> QWidget:
+        kind = self._hints[item.name]
+        if get_origin(kind) is Literal:
+            return self._choice(item, get_args(kind), value)
+        if isinstance(value, bool):
+            box = QCheckBox(self)
+            box.setChecked(value)
+            return box
+        if item.name == "seed":
+            return self._seed(value)
+        if isinstance(value, float):
+            return self._fraction(item, value)
+        if isinstance(value, int):
+            return self._whole(item, value)
+        area = QPlainTextEdit(str(value), self)
+        area.setTabChangesFocus(True)
+        area.setFixedHeight(96)
+        return area
+
+    def _choice(self, item: Item, values: Sequence[str], chosen: object) -> QComboBox:
+        box = Choice(self)
+        box.setFixedHeight(theme.CONTROL + 2)
+        for value, words in zip(values, item.choices or tuple(values), strict=True):
+            box.addItem(words, value)
+        box.setCurrentIndex(box.findData(chosen))
+        return box
+
+    def _whole(self, item: Item, value: int) -> QSpinBox:
+        low, high = settings.RANGES[item.name]
+        box = QSpinBox(self)
+        box.setGroupSeparatorShown(True)
+        box.setRange(int(low), int(high))
+        box.setSpecialValueText(item.special)
+        box.setValue(value)
+        return box
+
+    def _fraction(self, item: Item, value: float) -> QDoubleSpinBox:
+        low, high = settings.RANGES[item.name]
+        box = QDoubleSpinBox(self)
+        box.setRange(low, high)
+        box.setDecimals(2)
+        box.setSingleStep(0.05)
+        box.setValue(value)
+        return box
+
+    def _seed(self, value: object) -> QLineEdit:
+        field = QLineEdit("" if value is None else str(value), self)
+        field.setPlaceholderText("Another one for each answer")
+        field.setValidator(QRegularExpressionValidator(QRegularExpression("[0-9]{0,10}"), field))
+        return field
+
+    def _read(self, name: str, editor: QWidget) -> object:
+        match editor:
+            case QComboBox():
+                return editor.currentData()
+            case QCheckBox():
+                return editor.isChecked()
+            case QSpinBox() | QDoubleSpinBox():
+                return editor.value()
+            case QPlainTextEdit():
+                return editor.toPlainText()
+            case QLineEdit():
+                highest = int(settings.RANGES[name][1])
+                return min(int(editor.text()), highest) if editor.text() else None
+        raise TypeError(f"no way to read {type(editor).__name__}")

@@ -1,0 +1,139 @@
+"""The settings, as a dialog generated from `Settings`."""
+
+import dataclasses
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFrame,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.settings import Settings
+from app.ui import theme
+from app.ui.fields import Form, Item
+from app.ui.plain import Label
+
+LOAD_FIELDS = ("pool_tokens", "sequences", "batch", "threads", "gpu_layers", "kv_type")
+"""What a model gets when it is loaded: a change counts from the next load on."""
+
+WINDOW_ITEMS = (
+    Item("theme", "Theme", choices=("As the system", "Light", "Dark")),
+    Item(
+        "idle_unload_minutes",
+        "Unload when idle, minutes",
+        "Frees the memory when nobody has asked anything for so long.",
+        special="Never",
+    ),
+)
+LOAD_ITEMS = (
+    Item("pool_tokens", "Pool, tokens", "What all chats together can hold at once."),
+    Item("sequences", "Chats at once", "How many answers are written in one batch."),
+    Item("batch", "Batch, tokens", "The most tokens of one step."),
+    Item("threads", "Threads", special="Chosen for this machine"),
+    Item("gpu_layers", "Layers on the GPU", special="All that fit"),
+    Item(
+        "kv_type",
+        "Precision of the pool",
+        choices=("16 bits", "8 bits, half the memory", "4 bits, a quarter of the memory"),
+    ),
+)
+ANSWER_ITEMS = (
+    Item("system_prompt", "Instructions", "Go before every chat that has none of its own."),
+    Item("max_answer_tokens", "Longest answer, tokens", special="No limit"),
+)
+SAMPLING_ITEMS = (
+    Item("temperature", "Temperature", "0 always takes the likeliest token."),
+    Item("top_k", "Top-k", special="Off"),
+    Item("top_p", "Top-p"),
+    Item("min_p", "Min-p"),
+    Item("repeat_penalty", "Repeat penalty"),
+    Item("presence_penalty", "Presence penalty"),
+    Item("seed", "Seed"),
+)
+
+
+class SettingsDialog(QDialog):
+    """Shows `settings`; once accepted, `value` is what they shall be."""
+
+    def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("settingsDialog")
+        self.setWindowTitle("Settings")
+        self.setWindowModality(Qt.WindowModality.WindowModal)
+        self._window = Form(settings, WINDOW_ITEMS, "setting")
+        self._load = Form(settings, LOAD_ITEMS, "setting")
+        self._answer = Form(settings, ANSWER_ITEMS, "setting")
+        self._sampling = Form(settings.sampling, SAMPLING_ITEMS, "setting")
+        self._lay_out()
+        self.resize(560, 640)
+
+    def value(self, base: Settings) -> Settings:
+        """`base` with everything that is in the dialog."""
+        parts = (
+            (self._window.value(), WINDOW_ITEMS),
+            (self._load.value(), LOAD_ITEMS),
+            (self._answer.value(), ANSWER_ITEMS),
+        )
+        changes = {item.name: getattr(part, item.name) for part, items in parts for item in items}
+        return dataclasses.replace(base, **changes, sampling=self._sampling.value())
+
+    def _lay_out(self) -> None:
+        page = QWidget(self)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(theme.GAP_5, theme.GAP_4, theme.GAP_5, theme.GAP_4)
+        column.setSpacing(theme.GAP_3)
+        for heading, note, form in (
+            ("Window", "", self._window),
+            ("Model", "These count from the next load of the model on.", self._load),
+            ("Answers", "", self._answer),
+            ("Sampling", "", self._sampling),
+        ):
+            add_section(column, heading, note, form)
+        column.addStretch(1)
+        area = QScrollArea(self)
+        area.setObjectName("settingsArea")
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(page)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(area, 1)
+        layout.addWidget(buttons(self))
+
+
+def add_section(column: QVBoxLayout, heading: str, note: str, form: QWidget) -> None:
+    """A heading, what there is to say about the section, and its rows."""
+    if column.count():
+        column.addSpacing(theme.GAP_3)
+    title = Label(heading, "heading")
+    column.addWidget(title)
+    if note:
+        column.addWidget(Label(note, "quiet"))
+    column.addWidget(form)
+
+
+def buttons(dialog: QDialog) -> QWidget:
+    """Save and Cancel at the foot of a dialog."""
+    box = QDialogButtonBox(dialog)
+    save = box.addButton("Save", QDialogButtonBox.ButtonRole.AcceptRole)
+    cancel = box.addButton("Cancel", QDialogButtonBox.ButtonRole.RejectRole)
+    save.setObjectName("saveButton")
+    save.setAccessibleName("Save")
+    save.setProperty("role", "primary")
+    save.setDefault(True)
+    cancel.setObjectName("cancelButton")
+    cancel.setAccessibleName("Cancel")
+    box.accepted.connect(dialog.accept)
+    box.rejected.connect(dialog.reject)
+    foot = QFrame(dialog)
+    foot.setObjectName("dialogFoot")
+    row = QVBoxLayout(foot)
+    row.setContentsMargins(theme.GAP_5, theme.GAP_3, theme.GAP_5, theme.GAP_3)
+    row.addWidget(box)
+    return foot

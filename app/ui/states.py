@@ -1,0 +1,69 @@
+"""What a turn's state is called: the one place for its words, in tabs, list and state line."""
+
+from app.chat.events import TurnState
+from app.chat.models import TabState
+
+
+def word(turn: TurnState) -> str:
+    """As short as a tab needs it; "" when there is nothing to say."""
+    match turn.state:
+        case TabState.WAITING:
+            if turn.place:
+                return ordinal(turn.place)
+            return "loading" if turn.why else "waiting"
+        case TabState.READING:
+            return f"{percent(turn)} %"
+        case TabState.WRITING:
+            return speed(turn.tokens_per_second)
+        case TabState.DONE_UNREAD:
+            return "new"
+        case TabState.STOPPED:
+            return "stopped"
+        case TabState.FAILED:
+            return "failed"
+        case TabState.IDLE:
+            return ""
+
+
+def sentence(turn: TurnState) -> str:
+    """For the state line, for tool tips and for screen readers."""
+    match turn.state:
+        case TabState.WAITING:
+            if turn.place:
+                return f"Waiting, {ordinal(turn.place)} in line"
+            return f"Waiting: {turn.why}" if turn.why else "Waiting"
+        case TabState.READING:
+            cached = f", {turn.cached:,} from cache" if turn.cached else ""
+            return f"Reading {percent(turn)} % of {turn.total:,} tokens{cached}"
+        case TabState.WRITING:
+            return f"Writing, {speed(turn.tokens_per_second)}"
+        case TabState.DONE_UNREAD:
+            return "Done, not read yet"
+        case TabState.STOPPED:
+            return "Stopped"
+        case TabState.FAILED:
+            return f"Failed: {turn.error}" if turn.error else "Failed"
+        case TabState.IDLE:
+            return ""
+
+
+def percent(turn: TurnState) -> int:
+    """How much of the prompt has been read, 0 to 100."""
+    return min(100, 100 * turn.done // turn.total) if turn.total > 0 else 0
+
+
+def speed(tokens_per_second: float) -> str:
+    """A rate in the unit used everywhere; one decimal where it says something."""
+    digits = 1 if 0 < tokens_per_second < 9.95 else 0
+    return f"{tokens_per_second:.{digits}f} tok/s"
+
+
+def ordinal(place: int) -> str:
+    """1st, 2nd, 3rd, 4th, 11th."""
+    teens = 10 <= place % 100 <= 20
+    ending = "th" if teens else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
+    return f"{place}{ending}"
+
+
+IDLE = TurnState()
+UNREAD = TurnState(TabState.DONE_UNREAD)

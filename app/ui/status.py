@@ -1,0 +1,80 @@
+"""The status line: model, device, what the chats do, how fast, and how much came from the cache."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+
+from app.chat.ports import EngineStatus, ModelPhase, ModelState
+from app.ui import states, theme
+from app.ui.plain import ElidedLabel, one_line
+
+
+def describe(model: ModelState, engine: EngineStatus) -> str:
+    """The line in words, parts separated by dots."""
+    if model.phase is ModelPhase.NONE:
+        return "No model"
+    name = one_line(model.name or "Model", 60)
+    if model.phase is not ModelPhase.READY:
+        return f"{name} · {phase_words(model)}"
+    parts = [name, one_line(model.device, 60), _work(engine)]
+    if engine.running:
+        parts.append(states.speed(engine.tokens_per_second))
+    if engine.cached_share is not None:
+        parts.append(f"{round(100 * engine.cached_share)} % cached")
+    return " · ".join(part for part in parts if part)
+
+
+def phase_words(model: ModelState) -> str:
+    """What the model does, in one or two words."""
+    return {
+        ModelPhase.NONE: "none",
+        ModelPhase.UNLOADED: "not loaded",
+        ModelPhase.LOADING: f"loading {round(100 * model.fraction)} %",
+        ModelPhase.READY: "ready",
+        ModelPhase.FAILED: "failed",
+    }[model.phase]
+
+
+def _work(engine: EngineStatus) -> str:
+    counts = (
+        (engine.running, "writing"),
+        (engine.reading, "reading"),
+        (engine.waiting, "waiting"),
+    )
+    return ", ".join(f"{number} {word}" for number, word in counts if number) or "idle"
+
+
+class StatusLine(QFrame):
+    """The line at the foot of the window."""
+
+    stop_all_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("statusLine")
+        self.setFixedHeight(theme.CONTROL)
+        self._text = ElidedLabel("", "quiet", self)
+        self._text.setObjectName("statusText")
+        self._stop_all = QPushButton("Stop all", self)
+        self._stop_all.setObjectName("stopAllButton")
+        self._stop_all.setAccessibleName("Stop all answers")
+        self._stop_all.setToolTip("Stop all answers (Ctrl+Shift+.)")
+        self._stop_all.setProperty("role", "link")
+        self._stop_all.clicked.connect(self.stop_all_requested)
+        self._stop_all.hide()
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(theme.GAP_4, 0, theme.GAP_2, 0)
+        layout.addWidget(self._text, 1)
+        layout.addWidget(self._stop_all, 0)
+
+    def text(self) -> str:
+        return self._text.text()
+
+    def show_state(self, model: ModelState, engine: EngineStatus) -> None:
+        line = describe(model, engine)
+        if line != self._text.text():
+            self._text.setText(line)
+            self._text.setAccessibleName(line)
+
+    def show_busy(self, chats: int) -> None:
+        """How many chats are busy: more than one can be stopped together."""
+        self._stop_all.setVisible(chats > 1)

@@ -1,0 +1,395 @@
+"""The main window: it puts the parts beside one another and lets each hear what the others say."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, Qt, QTimer, QUrl
+from PySide6.QtGui import (
+    QAction,
+    QCloseEvent,
+    QDesktopServices,
+    QGuiApplication,
+    QKeySequence,
+    QShortcut,
+)
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QMainWindow,
+    QMenu,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app import paths
+from app.chat.models import Conversation
+from app.chat.ports import ConversationStore, ModelHost, ModelState
+from app.chat.turns import ChatService
+from app.errors import AppError
+from app.settings import Settings
+from app.ui import aio, geometry, icons, theme
+from app.ui.banner import Banner, Notice
+from app.ui.chat_settings_dialog import ChatSettingsDialog
+from app.ui.chat_tab import ChatTab
+from app.ui.commands import COMMANDS, ShortcutsDialog, spelled
+from app.ui.model_button import ModelButton
+from app.ui.model_control import ModelControl
+from app.ui.plain import one_line
+from app.ui.preferences import Preferences
+from app.ui.settings_dialog import SettingsDialog
+from app.ui.sidebar import Sidebar
+from app.ui.status import StatusLine
+from app.ui.tabs import ChatTabs
+from app.ui.workspace import Workspace
+
+_log = logging.getLogger(__name__)
+
+_GEOMETRY_KEY = "window"
+_STATUS_MS = 400
+_LINK_SECONDS = 20.0
+_LAST_SECONDS = 3.0
+"""How long the end waits for what is still being saved."""
+
+
+class Window(QMainWindow):
+    """Made inside the running loop; `closed` is done once the user has closed it."""
+
+    def __init__(
+        self,
+        chat: ChatService,
+        store: ConversationStore,
+        host: ModelHost,
+        preferences: Preferences,
+        starter: Path | None,
+    ) -> None:
+        super().__init__()
+        self.setObjectName("mainWindow")
+        self.setWindowTitle("Tutti")
+        self.setMinimumSize(*geometry.SMALLEST)
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._chat, self._store, self._host = chat, store, host
+        self._preferences, self._starter = preferences, starter
+        self.sidebar = Sidebar(self)
+        self.tabs = ChatTabs(self)
+        self.banner = Banner(self)
+        self.status = StatusLine(self)
+        self.workspace = Workspace(
+            chat, store, self.tabs, self.sidebar.model, self.banner, self._make_tab
+        )
+        self.model = ModelControl(host, preferences, self.banner, starter, self._busy_count, self)
+        self.model_button = ModelButton(starter is not None, self)
+        self._actions: dict[str, QAction] = {}
+        self._lay_out()
+        self._add_commands()
+        self._connect()
+        self._poll = QTimer(self)
+        self._poll.setInterval(_STATUS_MS)
+        self._poll.timeout.connect(self._show_status)
+        self._poll.start()
+        self._show_model(host.state)
+
+    async def start(self) -> None:
+        """Bring back what was open the last time, and show the window."""
+        place = geometry.decode(await self._store.value(_GEOMETRY_KEY))
+        self.setGeometry(geometry.fitted(place, geometry.screens()))
+        if place is not None and place.maximized:
+            self.setWindowState(self.windowState() | Qt.WindowState.WindowMaximized)
+        self.sidebar.setVisible(self._preferences.current.sidebar_visible)
+        await self.workspace.restore()
+        self.show()
+        if self.workspace.front is not None:
+            self.workspace.front.focus_composer()
+
+    async def shut(self) -> None:
+        """Keep what shall be there the next time; to be called once, after `closed`."""
+        self._poll.stop()
+        self.model.shut()
+        for step in (self._keep_geometry, self.workspace.shut, self._preferences.save):
+            try:
+                await step()
+            except AppError as error:
+                # Nobody is there any more to be told; what follows must be tried all the same.
+                _log.warning("not kept at the end: %s", error)
+        await aio.drained(_LAST_SECONDS)
+
+    async def _keep_geometry(self) -> None:
+        await self._store.set_value(_GEOMETRY_KEY, geometry.encode(geometry.of(self)))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        event.accept()
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+    def come_forward(self) -> None:
+        """Be in front, wherever the window was."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def another_start(self, model_path: str) -> None:
+        """Somebody started the app once more, perhaps with a model."""
+        self.come_forward()
+        if model_path:
+            self.model.load(model_path)
+
+    def tell(self, words: str) -> None:
+        """Show a failure of the world."""
+        self.banner.post(Notice(words))
+
+    def report(self, error: BaseException) -> None:
+        """Show a failure: the world's in its own words, ours as what it is, with the log to look at."""
+        if isinstance(error, AppError):
+            self.tell(str(error))
+            return
+        _log.error("unexpected %s", type(error).__name__, exc_info=error)
+        self.banner.post(
+            Notice(
+                f"Something went wrong inside Tutti ({type(error).__name__}). Your chats are saved; "
+                f"what happened is in the log, {paths.logs_dir() / 'app.log'}."
+            )
+        )
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "tabs"):
+            self.tabs.redraw()
+
+    # --- building --------------------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        middle = QWidget(self)
+        column = QVBoxLayout(middle)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.tabs, 1)
+        foot = QWidget(self)
+        foot.setObjectName("noticeRow")
+        foot.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        notice_row = QHBoxLayout(foot)
+        notice_row.setContentsMargins(theme.GAP_4, 0, theme.GAP_4, theme.GAP_2)
+        notice_row.addStretch(1)
+        notice_row.addWidget(self.banner, 1000)
+        notice_row.addStretch(1)
+        column.addWidget(foot)
+        central = QWidget(self)
+        across = QHBoxLayout()
+        across.setContentsMargins(0, 0, 0, 0)
+        across.setSpacing(0)
+        across.addWidget(self.sidebar)
+        across.addWidget(middle, 1)
+        whole = QVBoxLayout(central)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addLayout(across, 1)
+        whole.addWidget(self.status)
+        self.setCentralWidget(central)
+
+    def _add_commands(self) -> None:
+        for command in COMMANDS:
+            action = QAction(command.label, self)
+            action.setObjectName(f"{command.name}Action")
+            action.setShortcuts([QKeySequence(key) for key in command.keys])
+            action.triggered.connect(getattr(self, command.name))
+            self.addAction(action)
+            self._actions[command.name] = action
+        for number in range(1, 10):
+            shortcut = QShortcut(QKeySequence(f"Ctrl+{number}"), self)
+            shortcut.setObjectName(f"tab{number}Shortcut")
+            shortcut.activated.connect(self._tab_key)
+        self._add_corners()
+
+    def _add_corners(self) -> None:
+        side = icons.IconButton("sidebar", "List of chats", "sidebarButton", self)
+        side.relabel("Show or hide the list of chats", "List of chats (Ctrl+B)")
+        side.clicked.connect(self.toggleSidebar)
+        plus = icons.IconButton("plus", "New chat", "newTabButton", self)
+        plus.relabel("New chat", "New chat (Ctrl+T)")
+        plus.clicked.connect(self.newChat)
+        menu_button = icons.IconButton("menu", "Menu", "menuButton", self)
+        menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu_button.setMenu(self._menu(menu_button))
+        self.tabs.add_corner(side, left=True)
+        for widget in (plus, self.model_button, menu_button):
+            self.tabs.add_corner(widget)
+
+    def _menu(self, parent: QWidget) -> QMenu:
+        menu = QMenu(parent)
+        menu.setObjectName("mainMenu")
+        for command in COMMANDS:
+            if command.in_menu:
+                action = self._actions[command.name]
+                action.setToolTip(f"{command.label} ({spelled(command.keys)})")
+                menu.addAction(action)
+        return menu
+
+    def _connect(self) -> None:
+        self.sidebar.new_requested.connect(self.newChat)
+        self.sidebar.settings_requested.connect(self.settings)
+        self.sidebar.list.opened.connect(self.workspace.open)
+        self.sidebar.list.delete_requested.connect(self.workspace.delete)
+        self.sidebar.list.settings_requested.connect(self._ask_chat_settings)
+        self.sidebar.model.renamed.connect(self._rename)
+        self.status.stop_all_requested.connect(self.stopAll)
+        self.workspace.busy_changed.connect(self.status.show_busy)
+        self.workspace.front_changed.connect(self._show_front)
+        self.model.state_changed.connect(self._show_model)
+        self.model.starter_chosen.connect(self.focusComposer)
+        self.model_button.starter_requested.connect(self.model.use_starter)
+        self.model_button.file_requested.connect(self.model.choose_file)
+        self.model_button.unload_requested.connect(self.model.unload)
+        self.model_button.reload_requested.connect(self.model.load_again)
+        self._preferences.changed.connect(self._settings_changed)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._scheme_changed)
+
+    def _make_tab(self, conversation: Conversation) -> ChatTab:
+        tab = ChatTab(
+            conversation, self._chat, starter=self._starter is not None, model=self._host.state
+        )
+        tab.starter_requested.connect(self.model.use_starter)
+        tab.file_requested.connect(self.model.choose_file)
+        tab.model_missing.connect(self.model.say_missing)
+        tab.link_activated.connect(self._offer_link)
+        tab.settings_requested.connect(self._ask_chat_settings)
+        return tab
+
+    # --- commands (their names stand in `commands.COMMANDS`) ----------------------------------------------------
+
+    @aio.async_slot
+    async def newChat(self) -> None:
+        await self.workspace.new()
+
+    def reopenTab(self) -> None:
+        self.workspace.reopen()
+
+    def closeTab(self) -> None:
+        if self.workspace.front is not None:
+            self.workspace.close(self.workspace.front)
+
+    def nextTab(self) -> None:
+        self.tabs.step(1)
+
+    def previousTab(self) -> None:
+        self.tabs.step(-1)
+
+    def stop(self) -> None:
+        if self.workspace.front is not None:
+            self.workspace.front.stop()
+
+    def stopAll(self) -> None:
+        self._chat.stop_all()
+
+    def regenerate(self) -> None:
+        if self.workspace.front is not None:
+            self.workspace.front.regenerate()
+
+    def renameChat(self) -> None:
+        if self.sidebar.isHidden():
+            self.toggleSidebar()
+        if not self.sidebar.list.hasFocus() and self.workspace.front is not None:
+            self.sidebar.search.clear()
+            self.sidebar.list.select(self.workspace.front.id)
+        self.sidebar.list.rename_chosen()
+
+    def chatSettings(self) -> None:
+        if self.workspace.front is not None:
+            self._ask_chat_settings(self.workspace.front.id)
+
+    def search(self) -> None:
+        if self.sidebar.isHidden():
+            self.toggleSidebar()
+        self.sidebar.search.setFocus()
+        self.sidebar.search.selectAll()
+
+    def focusComposer(self) -> None:
+        if self.workspace.front is not None:
+            self.workspace.front.focus_composer()
+
+    def toggleSidebar(self) -> None:
+        visible = self.sidebar.isHidden()
+        self.sidebar.setVisible(visible)
+        self._preferences.update(sidebar_visible=visible)
+
+    def openModel(self) -> None:
+        self.model.choose_file()
+
+    @aio.async_slot
+    async def settings(self) -> None:
+        dialog = SettingsDialog(self._preferences.current, self)
+        if await aio.finished(dialog):
+            self._preferences.replace(dialog.value(self._preferences.current))
+
+    @aio.async_slot
+    async def shortcuts(self) -> None:
+        await aio.finished(ShortcutsDialog(self))
+
+    def quit(self) -> None:
+        self.close()
+
+    # --- hearing ---------------------------------------------------------------------------------------------
+
+    def _tab_key(self) -> None:
+        sender = self.sender()
+        number = int(sender.objectName()[3])
+        last = self.tabs.count() - 1
+        if number == 9 or number - 1 <= last:
+            self.tabs.setCurrentIndex(last if number == 9 else number - 1)
+
+    @aio.async_slot
+    async def _ask_chat_settings(self, conversation_id: int) -> None:
+        conversation = self.sidebar.model.conversation(conversation_id)
+        if conversation is None:
+            return
+        dialog = ChatSettingsDialog(conversation, self._preferences.current, self)
+        if await aio.finished(dialog):
+            await self._chat.set_settings(conversation_id, dialog.value())
+
+    @aio.async_slot
+    async def _rename(self, conversation_id: int, title: str) -> None:
+        await self._chat.rename(conversation_id, title)
+
+    def _busy_count(self) -> int:
+        return len(self.workspace.busy())
+
+    def _show_front(self) -> None:
+        front = self.workspace.front
+        self.sidebar.list.select(front.id if front else None)
+        title = one_line(self.workspace.title(front.id), 80) if front else ""
+        self.setWindowTitle(f"{title} – Tutti" if title else "Tutti")
+
+    def _show_model(self, state: ModelState) -> None:
+        self.model_button.show_state(state)
+        for page in self.workspace.pages:
+            page.show_model(state)
+        self._show_status()
+
+    def _show_status(self) -> None:
+        self.status.show_state(self._host.state, self._host.status)
+
+    def _offer_link(self, address: str) -> None:
+        """An address that a model wrote is opened only once the user has seen it whole."""
+        url = QUrl(address)
+        if url.scheme() not in ("http", "https") or not url.host():
+            return
+
+        def open_it() -> None:
+            QDesktopServices.openUrl(url)
+
+        shown = url.toDisplayString(QUrl.ComponentFormattingOption.FullyEncoded)
+        words = f"Open {url.host()} in your browser? {shown}"
+        self.banner.post(Notice(words, "info", "Open", act=open_it, seconds=_LINK_SECONDS))
+
+    def _settings_changed(self, old: Settings, new: Settings) -> None:
+        if old.theme != new.theme:
+            self._apply_theme()
+
+    def _scheme_changed(self) -> None:
+        if self._preferences.current.theme == "system":
+            self._apply_theme()
+
+    def _apply_theme(self) -> None:
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            theme.apply(application, self._preferences.current.theme)

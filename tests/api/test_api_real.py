@@ -1,0 +1,95 @@
+"""The real program with the starter model: started as a user starts it, asked by the official client, stopped by a signal."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import openai
+import psutil
+import pytest
+
+pytestmark = [pytest.mark.model, pytest.mark.slow]
+
+KEY = "k-real"
+
+
+@dataclass
+class Program:
+    """`tutti serve` in a process of its own."""
+
+    process: subprocess.Popen[str]
+    base: str
+
+    def client(self) -> openai.AsyncOpenAI:
+        return openai.AsyncOpenAI(base_url=f"{self.base}/v1", api_key=KEY, max_retries=0)
+
+
+@pytest.fixture
+def program(tmp_path: Path, starter: Path) -> Iterator[Program]:
+    (tmp_path / "key").write_text(KEY)
+    flags = ["--port", "0", "--ctx", "1024", "--seqs", "4", "--api-key-file", str(tmp_path / "key")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "app", "serve", *flags], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("listening on http://127.0.0.1:")
+        yield Program(process, line.split()[-1])
+        process.kill()
+
+
+async def ask(client: openai.AsyncOpenAI, text: str, **options: Any) -> tuple[str, Any]:
+    """The joined text and the usage of a streamed answer."""
+    stream = await client.chat.completions.create(
+        model="default",
+        messages=[{"role": "user", "content": text}],
+        stream=True,
+        stream_options={"include_usage": True},
+        temperature=0,
+        **options,
+    )
+    words, usage = "", None
+    async for chunk in stream:
+        usage = chunk.usage or usage
+        words += "".join(choice.delta.content or "" for choice in chunk.choices)
+    return words, usage
+
+
+def test_chats_are_answered_and_a_signal_leaves_no_process(program: Program) -> None:
+    async def run() -> None:
+        async with program.client() as client:
+            questions = ["Name a colour.", "Name a river.", "Name a bird."]
+            answers = await asyncio.gather(
+                *(ask(client, q, max_tokens=12, extra_body={"ignore_eos": True}) for q in questions)
+            )
+            for words, usage in answers:
+                assert words
+                assert usage.completion_tokens == 12
+            _, again = await ask(client, questions[0], max_tokens=4)
+            details = again.prompt_tokens_details
+            assert details.cached_tokens == again.prompt_tokens - 1, "all but one token was there"
+            with pytest.raises(openai.BadRequestError) as refused:
+                await ask(client, "w " * 3000)
+            assert refused.value.code == "context_length_exceeded"
+            assert "1,024" in refused.value.message
+
+    asyncio.run(run())
+    children = psutil.Process(program.process.pid).children(recursive=True)
+    assert len(children) >= 2
+    program.process.send_signal(signal.SIGTERM)
+    assert program.process.wait(60) == 0
+    gone, alive = psutil.wait_procs(children, timeout=60)
+    assert (len(gone), alive) == (len(children), [])
+
+
+def test_the_program_passes_its_own_test(starter: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "app", "selftest"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("selftest passed: 2 chats wrote 24 + 24 tokens")

@@ -1,0 +1,147 @@
+"""The engine's process from outside: handshake, load, answers, refusals, and every way to end."""
+
+import multiprocessing
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from app.engine import process
+from app.wire import (
+    PROTOCOL,
+    Abort,
+    FinishReason,
+    Heartbeat,
+    Load,
+    Loaded,
+    LoadFailed,
+    LoadParams,
+    Progress,
+    Ready,
+    Sampling,
+    Shutdown,
+    Step,
+    Submit,
+)
+from tests import tiny_models
+
+pytestmark = pytest.mark.crash
+
+WATCHDOG = 60
+Kind = TypeVar("Kind")
+Spawned = tuple["Connection[Any, Any]", BaseProcess]
+
+
+@pytest.fixture
+def spawn() -> Iterator[Callable[[], Spawned]]:
+    started: list[Spawned] = []
+
+    def start() -> Spawned:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        child = context.Process(target=process.main, args=(theirs, "engine-test"))
+        child.start()
+        theirs.close()
+        started.append((ours, child))
+        return ours, child
+
+    yield start
+    for ours, child in started:
+        ours.close()
+        child.join(WATCHDOG)
+        assert child.exitcode is not None, "the engine outlived its pipe"
+        child.close()
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.gguf"
+    tiny_models.attention(path)
+    return path
+
+
+def wait_for(pipe: "Connection[Any, Any]", kind: type[Kind]) -> Kind:
+    while True:
+        assert pipe.poll(WATCHDOG), f"no {kind.__name__}"
+        message = pipe.recv()
+        if isinstance(message, kind):
+            return message
+        assert isinstance(message, Heartbeat | Progress | Step)
+
+
+def load(pipe: "Connection[Any, Any]", path: Path) -> Loaded:
+    wait_for(pipe, Ready)
+    pipe.send(Load(LoadParams(str(path), pool_tokens=1024, sequences=4, batch=64)))
+    return wait_for(pipe, Loaded)
+
+
+def test_handshake_load_answer_and_orderly_end(spawn: Callable[[], Spawned], tiny: Path) -> None:
+    pipe, child = spawn()
+    ready = wait_for(pipe, Ready)
+    assert ready.protocol == PROTOCOL
+    assert any("CPU" in device for device in ready.devices)
+    pipe.send(Load(LoadParams(str(tiny), pool_tokens=1024, sequences=4, batch=64)))
+    loaded = wait_for(pipe, Loaded)
+    assert (loaded.pool_tokens, loaded.vocabulary) == (1024, tiny_models.VOCABULARY)
+    for number in range(3):
+        pipe.send(Submit(number, (1, 2, 3 + number), Sampling(temperature=0), 9, ignore_eos=True))
+    ends, counted = {}, 0
+    while len(ends) < 3:
+        step = wait_for(pipe, Step)
+        counted += len(step.tokens)
+        ends.update({end.request_id: end.reason for end in step.finished})
+    assert set(ends.values()) == {FinishReason.LENGTH}
+    assert counted == 27
+    pipe.send(Shutdown())
+    child.join(WATCHDOG)
+    assert child.exitcode == 0
+
+
+def test_a_file_that_is_no_model_is_refused_and_the_child_ends(
+    spawn: Callable[[], Spawned], tmp_path: Path
+) -> None:
+    pipe, child = spawn()
+    wait_for(pipe, Ready)
+    path = tmp_path / "notes.gguf"
+    path.write_text("shopping list")
+    pipe.send(Load(LoadParams(str(path))))
+    assert "not a model in the GGUF format" in wait_for(pipe, LoadFailed).reason
+    child.join(WATCHDOG)
+    assert child.exitcode == 0
+
+
+@pytest.mark.parametrize("when", ["before load", "idle", "running"])
+def test_the_end_of_the_pipe_ends_the_child(
+    spawn: Callable[[], Spawned], tiny: Path, when: str
+) -> None:
+    pipe, child = spawn()
+    if when != "before load":
+        load(pipe, tiny)
+    if when == "running":
+        pipe.send(Submit(1, (1, 2), Sampling(temperature=0), None, ignore_eos=True))
+        wait_for(pipe, Step)
+    pipe.close()
+    child.join(WATCHDOG)
+    assert child.exitcode == 0
+
+
+def test_heartbeats_while_idle_and_abort_of_the_unknown(
+    spawn: Callable[[], Spawned], tiny: Path
+) -> None:
+    pipe, _ = spawn()
+    load(pipe, tiny)
+    pipe.send(Abort(99))
+    assert wait_for(pipe, Heartbeat)
+
+
+@pytest.mark.model
+def test_a_load_can_be_given_up(spawn: Callable[[], Spawned], starter: Path) -> None:
+    pipe, child = spawn()
+    wait_for(pipe, Ready)
+    pipe.send(Load(LoadParams(str(starter), mmap=False)))
+    pipe.send(Shutdown())
+    child.join(WATCHDOG)
+    assert child.exitcode == 0

@@ -1,0 +1,60 @@
+"""Files that are no usable model are refused in words."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import llama
+from app.engine.model import LoadCancelledError, Model
+from app.errors import ModelError
+from app.wire import LoadParams
+
+
+def load(api: Any, path: Path, progress: Any = lambda fraction: True) -> Model:
+    return Model(api, LoadParams(str(path)), llama.NativeLog(api), progress)
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"", "not a model in the GGUF format"),
+        (b"PK\x03\x04 something else", "not a model in the GGUF format"),
+        (b"GGUF\x09\x00\x00\x00" + b"\0" * 64, "version 9"),
+        (b"GGUF\x03\x00\x00\x00" + b"\xff" * 64, "cannot be loaded"),
+    ],
+)
+def test_refusals(api: Any, tmp_path: Path, content: bytes, word: str) -> None:
+    path = tmp_path / "file.gguf"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=word):
+        load(api, path)
+
+
+def test_missing_file_and_folder(api: Any, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no file"):
+        load(api, tmp_path / "none.gguf")
+    with pytest.raises(ModelError, match="is a folder"):
+        load(api, tmp_path)
+
+
+def test_half_a_file_is_refused_with_the_librarys_reason(
+    api: Any, tmp_path: Path, tiny_files: dict[str, Path]
+) -> None:
+    whole = tiny_files["attention"].read_bytes()
+    path = tmp_path / "half.gguf"
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ModelError, match=r"half\.gguf” cannot be loaded \(.{10}"):
+        load(api, path)
+
+
+def test_load_tells_progress_and_can_be_cancelled(
+    api: Any, tmp_path: Path, tiny_files: dict[str, Path]
+) -> None:
+    told: list[float] = []
+    model = load(api, tiny_files["attention"], lambda fraction: told.append(fraction) or True)
+    model.close()
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    with pytest.raises(LoadCancelledError):
+        load(api, tiny_files["attention"], lambda fraction: False)

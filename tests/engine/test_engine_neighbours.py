@@ -1,0 +1,111 @@
+"""No text crosses from one sequence to another: the replay and neighbour-swap rules, bit for bit."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.wire import Sampling, Submit
+from tests import tiny_models
+from tests.engine.conftest import MakeRig, Rig, replay
+
+KINDS = tuple(tiny_models.KINDS)
+
+
+def tokens(seed: int, count: int) -> tuple[int, ...]:
+    return tuple(int(token) for token in np.random.default_rng(seed).integers(1, 256, count))
+
+
+def busy_schedule(rig: Rig) -> None:
+    """Joins, leaves, cancels, shared prefixes and reuse of ids, with mixed reading and writing."""
+    shared = tokens(1, 70)
+    greedy, warm = Sampling(temperature=0), Sampling(temperature=0.9, seed=4)
+    for number in range(8):
+        prompt = (shared if number % 2 else ()) + tokens(10 + number, 12 + 5 * number)
+        sampling = warm if number % 3 == 1 else greedy
+        rig.engine.submit(Submit(number, prompt, sampling, max_tokens=9 + number, ignore_eos=True))
+        for _ in range(3):
+            if rig.engine.has_work:
+                rig.step()
+        if number in (2, 5):
+            rig.engine.abort(number)
+    rig.run()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_replay_gives_the_tokens_that_were_told(
+    kind: str, tiny_files: dict[str, Path], make_rig: MakeRig
+) -> None:
+    """The log is whole: done again, it yields the first request's greedy answer token by token."""
+    rig = make_rig(tiny_files[kind])
+    busy_schedule(rig)
+    replayed = replay(make_rig(tiny_files[kind]).backend, rig.records())
+    answer = rig.tokens(0)
+    start = 12 - 1
+    first = [
+        (position, int(logits.argmax())) for sequence, position, logits in replayed if sequence == 0
+    ]
+    assert first[: len(answer)] == [(start + index, token) for index, token in enumerate(answer)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_neighbours_change_no_bit(
+    kind: str, tiny_files: dict[str, Path], make_rig: MakeRig
+) -> None:
+    """The tokens of every other sequence are replaced; the watched one's logits stay the same."""
+    rig = make_rig(tiny_files[kind])
+    busy_schedule(rig)
+    records = rig.records()
+    calls = [record["decode"] for record in records if "decode" in record]
+    assert any(len(set(call["sequences"])) > 1 for call in calls), "nothing ran together"
+    original = replay(make_rig(tiny_files[kind]).backend, records)
+    compared = 0
+    for watched in sorted({sequence for call in calls for sequence in call["sequences"]}):
+        family = _family(records, watched)
+        swapped = replay(make_rig(tiny_files[kind]).backend, records, _swap(records, family))
+        pairs = [
+            (before, after)
+            for before, after in zip(original, swapped, strict=True)
+            if before[0] == watched
+        ]
+        compared += bool(pairs)
+        for before, after in pairs:
+            assert before[:2] == after[:2]
+            assert np.array_equal(before[2], after[2]), f"sequence {before[0]} at {before[1]}"
+    assert compared >= 5
+
+
+def _family(records: list[dict[str, Any]], watched: int) -> set[tuple[int, int]]:
+    """(call, row) of every token that the watched sequence may see: its own and those it was copied from."""
+    owners: dict[int, set[tuple[int, int, int]]] = {}
+    seen: set[tuple[int, int]] = set()
+    for number, record in enumerate(records):
+        if "remove" in record:
+            sequence, start, end = record["remove"]
+            kept = {
+                cell
+                for cell in owners.get(sequence, set())
+                if not (cell[2] >= start and (end is None or cell[2] < end))
+            }
+            owners[sequence] = kept
+        elif "copy" in record:
+            source, target, start, end = record["copy"]
+            owners[target] = {cell for cell in owners[source] if start <= cell[2] < end}
+        elif "decode" in record:
+            # A tip stands for positions that the copy before it names already.
+            call = record["decode"]
+            rows = zip(call["sequences"], call["positions"], strict=True)
+            for row, (sequence, position) in enumerate(rows):
+                owners.setdefault(sequence, set()).add((number, row, position))
+        seen.update((cell[0], cell[1]) for cell in owners.get(watched, set()))
+    return seen
+
+
+def _swap(records: list[dict[str, Any]], family: set[tuple[int, int]]) -> Any:
+    def rewrite(number: int, values: np.ndarray[Any, np.dtype[np.int32]]) -> Any:
+        other = (values * 7 + 13) % 255 + 1
+        mine = np.array([(number, row) in family for row in range(len(values))])
+        return np.where(mine, values, other).astype(np.int32)
+
+    return rewrite

@@ -1,0 +1,54 @@
+"""Contrast of the colours, and a switch of the theme while everything is open."""
+
+import pytest
+from PySide6.QtGui import QColor
+
+from app.settings import Settings
+from app.ui import theme
+from tests.gui.desk import turns_of_the_loop
+
+
+def luminance(colour):
+    def linear(part):
+        return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+
+    red, green, blue, _ = QColor(colour).getRgbF()
+    return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+
+
+def contrast(first, second):
+    lighter, darker = sorted((luminance(first), luminance(second)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
+def test_text_can_be_read(scheme):
+    grounds = (scheme.ground, scheme.raised, theme._hover(scheme))
+    for ground in grounds:
+        assert contrast(scheme.text, ground) >= 4.5
+        assert contrast(scheme.quiet, ground) >= 4.5
+    assert contrast(scheme.on_accent, scheme.accent) >= 4.5
+    assert contrast(scheme.accent, scheme.ground) >= 4.5
+    for soft in (scheme.bad, scheme.accent):
+        assert contrast(scheme.text, theme._mix(scheme.ground, soft, 0.09)) >= 4.5
+
+
+@pytest.mark.parametrize("scheme", [theme.LIGHT, theme.DARK], ids=["light", "dark"])
+def test_marks_can_be_seen(scheme):
+    for colour in (scheme.good, scheme.busy, scheme.bad, scheme.accent, scheme.quiet):
+        assert contrast(colour, scheme.raised) >= 3.0
+
+
+def test_the_theme_can_be_changed_while_everything_is_open(with_desk):
+    async def scenario(desk):
+        await desk.say("hello")
+        await desk.answered()
+        desk.window.tell("Something failed.")
+        for name, tokens in (("dark", theme.DARK), ("light", theme.LIGHT), ("dark", theme.DARK)):
+            desk.preferences.update(theme=name)
+            await turns_of_the_loop()
+            assert theme.tokens() is tokens
+            image = desk.window.grab().toImage()
+            assert image.pixelColor(image.width() - 30, 200).name() == tokens.ground.lower()
+
+    with_desk(scenario, current=Settings(theme="light"))

@@ -1,0 +1,89 @@
+"""The cost model learns a machine from its steps."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.engine.cost import CostModel, Shape
+from app.engine.scheduler import Pace, prefill_budget
+
+machines = st.tuples(
+    st.floats(1e-4, 2e-2), st.floats(1e-5, 2e-2), st.floats(1e-5, 2e-2), st.floats(0, 1e-3)
+)
+
+
+def some_shapes(seed: int) -> list[Shape]:
+    """Steps as they come: most only decode, cells grow and shrink."""
+    random = np.random.default_rng(seed)
+    rows, cells = random.integers(1, 17, 120), random.integers(0, 8000, 120)
+    chunks = np.where(random.random(120) < 0.5, 0, random.integers(1, 256, 120))
+    return [Shape(int(r), int(k), int(c)) for r, k, c in zip(rows, chunks, cells, strict=True)]
+
+
+def true_seconds(machine: tuple[float, float, float, float], shape: Shape) -> float:
+    fixed, row, token, cell = machine
+    if shape.chunk:
+        return (
+            fixed + row * shape.rows + token * shape.chunk + cell * shape.chunk * shape.cells / 1000
+        )
+    return fixed + row * shape.rows + cell * shape.cells / 1000
+
+
+@settings(max_examples=50)
+@given(machine=machines, seed=st.integers(0, 2**32 - 1))
+def test_it_foresees_what_it_was_taught(
+    machine: tuple[float, float, float, float], seed: int
+) -> None:
+    cost = CostModel()
+    for shape in some_shapes(seed):
+        cost.observe(shape, true_seconds(machine, shape))
+    for probe in (Shape(4, 0, 2000), Shape(4, 64, 2000), Shape(0, 128, 500)):
+        wanted = true_seconds(machine, probe)
+        found = cost.seconds(probe)
+        assert found is not None
+        assert abs(found - wanted) <= 0.15 * wanted + 2e-4
+
+
+@settings(max_examples=50)
+@given(machine=machines, rows=st.integers(1, 16))
+def test_chunks_keep_the_gap_from_the_first_steps_on(
+    machine: tuple[float, float, float, float], rows: int
+) -> None:
+    """After a handful of steps a mixed step stays near the promised multiple of a decode step."""
+    cost, pace = CostModel(), Pace()
+    for step in range(12):
+        chunk = 0 if step % 3 == 1 else min(512, prefill_budget(cost, pace, rows, 1000))
+        shape = Shape(rows, chunk, 1000)
+        cost.observe(shape, true_seconds(machine, shape))
+    chunk = min(512, prefill_budget(cost, pace, rows, 1000))
+    decode = true_seconds(machine, Shape(rows, 0, 1000))
+    floor = true_seconds(machine, Shape(rows, pace.floor, 1000))
+    assert true_seconds(machine, Shape(rows, chunk, 1000)) <= max(1.3 * pace.gap * decode, floor)
+
+
+def test_nothing_is_assumed_before_the_first_step() -> None:
+    cost = CostModel()
+    assert cost.seconds(Shape(1, 0, 0)) is None
+    assert cost.chunk_for(1.0, 0, 0) == 32
+
+
+def test_one_slow_step_does_not_spoil_the_rest() -> None:
+    cost = CostModel()
+    for _ in range(30):
+        cost.observe(Shape(4, 32, 1000), 0.2)
+        cost.observe(Shape(4, 0, 1000), 0.04)
+    cost.observe(Shape(4, 0, 1000), 5.0)
+    found = cost.seconds(Shape(4, 0, 1000))
+    assert found is not None
+    assert found < 0.08
+
+
+def test_a_machine_that_becomes_slower_is_followed() -> None:
+    cost = CostModel()
+    for _ in range(100):
+        cost.observe(Shape(4, 0, 1000), 0.04)
+    for _ in range(60):
+        cost.observe(Shape(4, 0, 1000), 0.08)
+    found = cost.seconds(Shape(4, 0, 1000))
+    assert found is not None
+    assert 0.06 < found < 0.1

@@ -1,0 +1,164 @@
+"""Tiny random-weight GGUFs, one for each kind of memory, written on demand: ids in, ids out, no text.
+
+They have no vocabulary (tokenising with them would abort the process); a step takes a millisecond.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import gguf
+import numpy as np
+import numpy.typing as npt
+
+VOCABULARY = 256
+CONTEXT = 2048
+
+Array = npt.NDArray[np.float32]
+
+
+class _Writer:
+    """A GGUF with random tensors; the same seed gives the same file."""
+
+    def __init__(
+        self, path: Path, architecture: str, *, width: int, layers: int, feed: int
+    ) -> None:
+        self._random = np.random.default_rng(7)
+        self.file = gguf.GGUFWriter(path, architecture)
+        self.file.add_vocab_size(VOCABULARY)
+        self.file.add_context_length(CONTEXT)
+        self.file.add_embedding_length(width)
+        self.file.add_block_count(layers)
+        self.file.add_feed_forward_length(feed)
+        self.file.add_layer_norm_rms_eps(1e-5)
+        self.file.add_tokenizer_model("no_vocab")
+
+    def random(self, name: str, *shape: int, spread: float = 0.15) -> None:
+        values = self._random.standard_normal(shape) * spread
+        self.file.add_tensor(f"{name}.weight", values.astype(np.float32))
+
+    def ones(self, name: str, size: int) -> None:
+        self.file.add_tensor(f"{name}.weight", np.ones(size, np.float32))
+
+    def raw(self, name: str, values: Array) -> None:
+        self.file.add_tensor(name, values.astype(np.float32))
+
+    def feed_forward(self, prefix: str, width: int, feed: int) -> None:
+        self.ones(f"{prefix}ffn_norm", width)
+        self.random(f"{prefix}ffn_gate", feed, width)
+        self.random(f"{prefix}ffn_up", feed, width)
+        self.random(f"{prefix}ffn_down", width, feed)
+
+    def attention(self, prefix: str, width: int) -> None:
+        for part in "qkv":
+            self.random(f"{prefix}attn_{part}", width, width)
+        self.random(f"{prefix}attn_output", width, width)
+
+    def close(self) -> None:
+        self.file.write_header_to_file()
+        self.file.write_kv_data_to_file()
+        self.file.write_tensors_to_file()
+        self.file.close()
+
+
+def attention(path: Path) -> None:
+    """Llama: plain attention."""
+    width, heads, feed, layers = 64, 2, 128, 2
+    writer = _Writer(path, "llama", width=width, layers=layers, feed=feed)
+    writer.file.add_head_count(heads)
+    writer.file.add_head_count_kv(heads)
+    writer.file.add_rope_dimension_count(width // heads)
+    writer.random("token_embd", VOCABULARY, width, spread=1.0)
+    writer.ones("output_norm", width)
+    for layer in range(layers):
+        prefix = f"blk.{layer}."
+        writer.ones(f"{prefix}attn_norm", width)
+        writer.attention(prefix, width)
+        writer.feed_forward(prefix, width, feed)
+    writer.close()
+
+
+def sliding_window(path: Path) -> None:
+    """Gemma 3: five layers of six see a window of 64 tokens only."""
+    width, heads, feed, layers = 64, 2, 128, 6
+    head = width // heads
+    writer = _Writer(path, "gemma3", width=width, layers=layers, feed=feed)
+    writer.file.add_head_count(heads)
+    writer.file.add_head_count_kv(heads)
+    writer.file.add_key_length(head)
+    writer.file.add_value_length(head)
+    writer.file.add_sliding_window(64)
+    writer.file.add_rope_freq_base(1e6)
+    writer.random("token_embd", VOCABULARY, width, spread=1.0)
+    writer.ones("output_norm", width)
+    for layer in range(layers):
+        prefix = f"blk.{layer}."
+        for norm in ("attn_norm", "post_attention_norm", "post_ffw_norm"):
+            writer.ones(f"{prefix}{norm}", width)
+        writer.attention(prefix, width)
+        writer.ones(f"{prefix}attn_q_norm", head)
+        writer.ones(f"{prefix}attn_k_norm", head)
+        writer.feed_forward(prefix, width, feed)
+    writer.close()
+
+
+def hybrid(path: Path) -> None:
+    """LFM2: short convolutions (a recurrent state) and attention in turn."""
+    width, heads, feed, layers = 64, 2, 128, 4
+    head = width // heads
+    writer = _Writer(path, "lfm2", width=width, layers=layers, feed=feed)
+    writer.file.add_head_count(heads)
+    writer.file.add_head_count_kv([0, heads, 0, heads])
+    writer.file.add_shortconv_l_cache(3)
+    writer.file.add_rope_freq_base(1e6)
+    writer.random("token_embd", VOCABULARY, width, spread=1.0)
+    writer.ones("token_embd_norm", width)
+    for layer in range(layers):
+        prefix = f"blk.{layer}."
+        writer.ones(f"{prefix}attn_norm", width)
+        writer.feed_forward(prefix, width, feed)
+        if layer % 2:
+            writer.attention(prefix, width)
+            writer.ones(f"{prefix}attn_q_norm", head)
+            writer.ones(f"{prefix}attn_k_norm", head)
+        else:
+            writer.random(f"{prefix}shortconv.conv", width, 3, spread=0.5)
+            writer.random(f"{prefix}shortconv.in_proj", 3 * width, width)
+            writer.random(f"{prefix}shortconv.out_proj", width, width)
+    writer.close()
+
+
+def recurrent(path: Path) -> None:
+    """Mamba: a recurrent state only."""
+    width, layers, state, rank, kernel = 64, 2, 16, 4, 4
+    inner = 2 * width
+    writer = _Writer(path, "mamba", width=width, layers=layers, feed=0)
+    writer.file.add_head_count(0)
+    writer.file.add_ssm_conv_kernel(kernel)
+    writer.file.add_ssm_inner_size(inner)
+    writer.file.add_ssm_state_size(state)
+    writer.file.add_ssm_time_step_rank(rank)
+    writer.random("token_embd", VOCABULARY, width, spread=1.0)
+    writer.ones("output_norm", width)
+    writer.random("output", VOCABULARY, width, spread=0.3)
+    random = np.random.default_rng(11)
+    for layer in range(layers):
+        prefix = f"blk.{layer}."
+        writer.ones(f"{prefix}attn_norm", width)
+        writer.random(f"{prefix}ssm_in", 2 * inner, width)
+        writer.random(f"{prefix}ssm_conv1d", inner, kernel, spread=0.5)
+        writer.raw(f"{prefix}ssm_conv1d.bias", random.standard_normal(inner))
+        writer.random(f"{prefix}ssm_x", rank + 2 * state, inner)
+        writer.random(f"{prefix}ssm_dt", inner, rank, spread=0.3)
+        writer.raw(f"{prefix}ssm_dt.bias", random.standard_normal(inner) - 2)
+        writer.raw(f"{prefix}ssm_a", -abs(random.standard_normal((inner, state))))
+        writer.raw(f"{prefix}ssm_d", random.standard_normal(inner))
+        writer.random(f"{prefix}ssm_out", width, inner)
+    writer.close()
+
+
+KINDS: dict[str, Callable[[Path], None]] = {
+    "attention": attention,
+    "sliding_window": sliding_window,
+    "hybrid": hybrid,
+    "recurrent": recurrent,
+}

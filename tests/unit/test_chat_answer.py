@@ -1,0 +1,77 @@
+"""One answer while it is written."""
+
+import pytest
+
+from app.chat.answer import EMPTY_ANSWER, NO_END, Answer, TokenRate, verdict
+from app.chat.events import TurnState
+from app.chat.models import FinishReason, Status, TabState, Usage
+from app.chat.ports import Ended, Reading, Text, Waiting
+
+
+def test_the_states_of_a_tab() -> None:
+    answer = Answer()
+    assert answer.state == TurnState(TabState.WAITING)
+    answer.feed(Waiting(3), 0.0)
+    assert answer.state == TurnState(TabState.WAITING, place=3)
+    answer.feed(Waiting(0, "loading the model"), 0.0)
+    assert answer.state == TurnState(TabState.WAITING, why="loading the model")
+    answer.feed(Reading(10, 40, 5), 0.0)
+    assert answer.state == TurnState(TabState.READING, done=10, total=40, cached=5)
+    answer.feed(Text("a", 2), 1.0)
+    answer.feed(Text("b", 2), 1.5)
+    assert answer.state == TurnState(TabState.WRITING, written=4, tokens_per_second=4.0)
+
+
+def test_text_is_clean_and_counts_are_known() -> None:
+    answer = Answer()
+    answer.feed(Reading(8, 8, 3), 0.0)
+    assert [answer.feed(Text(text), 1.0) for text in ("a\ud83d", "", "\0b")] == [
+        "a\ufffd",
+        "",
+        "\ufffdb",
+    ]
+    answer.feed(Text("c"), 3.5)
+    assert answer.text == "a\ufffd\ufffdbc"
+    assert answer.usage == Usage(8, 4, 3)
+    assert answer.seconds == 2.5
+
+
+def test_the_rate_looks_back_two_seconds() -> None:
+    rate = TokenRate()
+    assert rate.value == 0.0
+    rate.add(5, 0.0)
+    assert rate.value == 0.0
+    for tick in range(1, 101):
+        rate.add(1, tick * 0.1)
+    assert rate.value == pytest.approx(10.0)
+    for tick in range(1, 101):
+        rate.add(1, 10.0 + tick * 0.05)
+    assert rate.value == pytest.approx(20.0)
+
+
+def test_a_pause_is_no_time_of_writing() -> None:
+    answer = Answer()
+    for event, now in [(Text("a"), 0.0), (Text("b"), 0.1), (Waiting(1), 0.2), (Text("c"), 1.7)]:
+        answer.feed(event, now)
+    assert answer.state.tokens_per_second == 0.0
+    answer.feed(Text("d"), 1.8)
+    assert answer.state.tokens_per_second == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize(
+    ("reason", "words", "text", "expected"),
+    [
+        (FinishReason.STOP, "", "x", (Status.DONE, "")),
+        (FinishReason.LENGTH, "", "x", (Status.DONE, "")),
+        (FinishReason.STOP, "", "", (Status.FAILED, EMPTY_ANSWER)),
+        (FinishReason.LENGTH, "", "\n\n", (Status.FAILED, EMPTY_ANSWER)),
+        (FinishReason.CANCELLED, "", "", (Status.STOPPED, "")),
+        (FinishReason.ERROR, "It broke.", "x", (Status.FAILED, "It broke.")),
+        (FinishReason.ENGINE_DIED, "It died.", "", (Status.FAILED, "It died.")),
+        (FinishReason.ERROR, "", "", (Status.FAILED, NO_END)),
+    ],
+)
+def test_how_an_answer_is_stored(
+    reason: FinishReason, words: str, text: str, expected: tuple[Status, str]
+) -> None:
+    assert verdict(Ended(reason, Usage(), words), text) == expected

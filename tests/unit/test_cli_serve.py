@@ -1,0 +1,203 @@
+"""The command around the server: arguments, start, signals.  The model is a fake, sockets and signals are real."""
+
+import asyncio
+import contextlib
+import io
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main, parser
+from app.api.server import bind
+from app.chat.ports import ModelPhase
+from app.cli.profiles import PROFILES
+from app.cli.serve import load_params, serve
+from app.wire import LoadParams
+from tests.fakes import FakeGenerator, FakeModelHost
+
+
+def params(*flags: str) -> LoadParams:
+    return load_params(parser().parse_args(["serve", *flags]), "m.gguf")
+
+
+def test_without_flags_the_profile_decides() -> None:
+    assert params() == LoadParams("m.gguf", pool_tokens=16_384, sequences=8, batch=512)
+    assert params("--profile", "production") == params()
+    development = params("--profile", "development")
+    assert (development.pool_tokens, development.sequences, development.batch) == (4096, 4, 512)
+    edge = LoadParams(
+        "m.gguf", pool_tokens=1024, sequences=2, batch=128, mmap=False, kv_type="q8_0"
+    )
+    assert params("--profile", "edge") == edge
+
+
+def test_flags_win_over_the_profile() -> None:
+    flags = [
+        "--profile",
+        "edge",
+        "--ctx",
+        "8192",
+        "--seqs",
+        "5",
+        "--batch",
+        "64",
+        "--threads",
+        "2",
+        "--gpu-layers",
+        "-1",
+        "--device",
+        "cpu",
+        "--kv-type",
+        "f16",
+        "--no-mmap",
+        "--no-kv-offload",
+    ]
+    assert params(*flags) == LoadParams("m.gguf", 8192, 5, 64, 2, -1, "cpu", "f16", False, False)
+
+
+def test_every_profile_gives_each_chat_something() -> None:
+    for profile in PROFILES.values():
+        assert profile.pool_tokens // profile.sequences >= 512
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--port", "70000"],
+        ["--port", "abc"],
+        ["--port", "-1"],
+        ["--port", "8" * 5000],
+        ["--ctx", "1"],
+        ["--seqs", "0"],
+        ["--kv-type", "f8"],
+        ["--profile", "fast"],
+        ["--por", "1"],
+    ],
+)
+def test_wrong_arguments_are_one_line_and_exit_code_2(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["serve", *flags])
+    assert exit_.value.code == 2
+    words = capsys.readouterr().err
+    assert words.count("\n") == 1
+    assert flags[0] in words
+
+
+def refused(flags: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["serve", *flags]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+    return output.err
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.com", ""])
+def test_only_loopback_is_served(
+    host: str, starter: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "this machine only" in refused(["--host", host], capsys)
+
+
+def test_a_taken_port_is_named(starter: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        words = refused(["--port", str(port)], capsys)
+    assert f"Port {port}" in words
+    assert "taken" in words
+
+
+def test_a_missing_model_or_key_is_named(
+    tmp_path: Path, starter: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "no.gguf" in refused(["--model", str(tmp_path / "no.gguf")], capsys)
+    assert "key file" in refused(["--api-key-file", str(tmp_path / "no-key")], capsys)
+    (tmp_path / "empty").write_text("\n")
+    assert "key file" in refused(["--api-key-file", str(tmp_path / "empty")], capsys)
+
+
+class Model(FakeGenerator):
+    """A generator and a host in one; it loads at once, unless told how else."""
+
+    def __init__(self, end: ModelPhase | None = ModelPhase.READY) -> None:
+        super().__init__()
+        self.host = FakeModelHost()
+        self.host.state = FakeModelHost().state
+        self.host.move(phase=ModelPhase.NONE)
+        self.status = self.host.status
+        self.subscribe = self.host.subscribe
+        self.close = self.host.close
+        self._end = end
+        self._cancelled = asyncio.Event()
+
+    @property
+    def state(self):  # type: ignore[no-untyped-def]
+        return self.host.state
+
+    async def load(self, path: str) -> None:
+        await self.host.load(path)
+        if self._end is None:
+            await self._cancelled.wait()
+        else:
+            self.host.move(phase=self._end, error="It is not a model.", notes=("a note",))
+
+    async def unload(self) -> None:
+        await self.host.unload()
+        self._cancelled.set()
+
+
+async def until(condition: object) -> None:
+    async with asyncio.timeout(30):
+        while not condition():  # type: ignore[operator]  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
+def served(
+    model: Model, listener: socket.socket, ready: object, number: signal.Signals
+) -> tuple[int, str]:
+    """Serve until `ready(output)`, then send the signal; gives the exit code and what was printed."""
+
+    async def run() -> tuple[int, str]:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            task = asyncio.get_running_loop().create_task(serve(model, Path("m.gguf"), listener))
+            await until(lambda: ready(out.getvalue()))  # type: ignore[operator]
+            os.kill(os.getpid(), number)
+            return await task, out.getvalue()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_says_where_it_listens_and_a_signal_stops_it(
+    number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(number)
+    model, listener = Model(), bind("localhost", 0)
+    port = listener.getsockname()[1]
+    code, out = served(model, listener, lambda text: "listening" in text, number)
+    assert (code, out) == (0, f"listening on http://127.0.0.1:{port}\n")
+    assert capsys.readouterr().err == "tutti: a note\n"
+    assert model.host.closed
+    assert signal.getsignal(number) is before
+    bind("127.0.0.1", port).close()
+
+
+def test_a_signal_while_the_model_loads_stops_it_too() -> None:
+    model = Model(end=None)
+    loading = lambda _text: model.state.phase is ModelPhase.LOADING  # noqa: E731
+    code, out = served(model, bind("127.0.0.1", 0), loading, signal.SIGTERM)
+    assert (code, out) == (0, "")
+    assert (model.host.unloads, model.host.closed) == (1, True)
+
+
+def test_a_model_that_cannot_be_used_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
+    model = Model(end=ModelPhase.FAILED)
+    listener = bind("127.0.0.1", 0)
+    assert asyncio.run(serve(model, Path("m.gguf"), listener)) == 1
+    assert capsys.readouterr().err == "tutti: It is not a model.\n"
+    assert model.host.closed

@@ -1,0 +1,702 @@
+"""The local model's life and answers, over children played by the test."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import qasync
+
+from app.chat.models import ChatMessage, Role
+from app.chat.ports import (
+    Ended,
+    EngineStatus,
+    Event,
+    ModelPhase,
+    ModelState,
+    Reading,
+    Request,
+    Text,
+    Waiting,
+)
+from app.client.death import Death
+from app.client.local import LocalModel
+from app.errors import ModelError, TextError
+from app.wire import (
+    Abort,
+    ChatLine,
+    Finished,
+    FinishReason,
+    LoadParams,
+    Priority,
+    ReadingNow,
+    Render,
+    Rendered,
+    Submit,
+    TextFailed,
+    TokenOut,
+    Usage,
+)
+from tests.scripted_children import (
+    END,
+    LOADED,
+    PARAMS,
+    VOCABULARY,
+    FakeClock,
+    FakeLink,
+    FakeLinks,
+    begin,
+    fake_means,
+    run,
+    step,
+    turns,
+)
+
+PATH = "/models/scripted.gguf"
+LOADS = Waiting(0, "the model is loading")
+
+
+def ask(*contents: str, **options: Any) -> Request:
+    """A conversation in which user and assistant take turns."""
+    roles = (Role.USER, Role.ASSISTANT)
+    lines = tuple(ChatMessage(roles[i % 2], content) for i, content in enumerate(contents))
+    return Request(lines, **options)
+
+
+class Made:
+    """A model whose children the test plays."""
+
+    def __init__(self, *greetings: Any, path: str = "", answering: bool = True) -> None:
+        self.clock = FakeClock()
+        self.engines = FakeLinks(*(greetings or (LOADED,)))
+        self.texts = FakeLinks(VOCABULARY, name="text-worker", replies=answering)
+        self.model = LocalModel(
+            lambda path: replace(PARAMS, path=path),
+            path=path,
+            means=fake_means(self.engines, self.texts, self.clock),
+        )
+        self.states: list[ModelState] = []
+        self.leave = self.model.subscribe(self.states.append)
+        self.requests: list[asyncio.Task[list[Event]]] = []
+
+    @property
+    def engine(self) -> FakeLink:
+        return self.engines.last
+
+    @property
+    def phases(self) -> list[ModelPhase]:
+        found: list[ModelPhase] = []
+        for state in self.states:
+            if found[-1:] != [state.phase]:
+                found.append(state.phase)
+        return found
+
+    @property
+    def submitted(self) -> list[Submit]:
+        return [m for m in self.engine.sent if isinstance(m, Submit)]
+
+    async def ask(self, *contents: str, **options: Any) -> "asyncio.Task[list[Event]]":
+        """Ask, and let it get as far as it comes."""
+        task = begin(collect(self.model.generate(ask(*contents, **options))))
+        await turns()
+        return task
+
+    def write(self, text: str, *, end: FinishReason | None = None) -> None:
+        """Have the engine write to the request that came last."""
+        request_id = self.submitted[-1].request_id
+        events: list[Any] = [TokenOut(request_id, byte) for byte in text.encode()]
+        if end is not None:
+            usage = Usage(len(self.submitted[-1].tokens), len(text.encode()), 1)
+            events.append(Finished(request_id, end, usage))
+        self.engine.say(step(*events))
+
+
+async def collect(events: AsyncIterator[Event]) -> list[Event]:
+    return [event async for event in events]
+
+
+async def after(events: AsyncIterator[Event]) -> Event:
+    return await anext(events)
+
+
+def ends(task: "asyncio.Task[list[Event]]") -> Ended:
+    """The one terminal event of a request that is over."""
+    found = [event for event in task.result() if isinstance(event, Ended)]
+    assert len(found) == 1
+    assert task.result()[-1] is found[0]
+    return found[0]
+
+
+# --- answers -------------------------------------------------------------------------------------------------
+
+
+def test_a_request_is_rendered_submitted_and_told() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        task = await made.ask(
+            "hi", max_tokens=7, ignore_eos=True, stop=("never",), priority=Priority.FRONT
+        )
+        (submit,) = made.submitted
+        assert submit.tokens == tuple(b"hi")
+        assert (submit.max_tokens, submit.ignore_eos) == (7, True)
+        assert submit.end_tokens == (END,)
+        assert submit.priority is Priority.FRONT
+        made.engine.say(step(ReadingNow(submit.request_id, 2, 2, 1)))
+        await turns()
+        made.write("Good")
+        await turns()
+        made.write(" day", end=FinishReason.STOP)
+        assert await task == [
+            Reading(2, 2, 1),
+            Text("Good", 4),
+            Text(" day", 4),
+            Ended(FinishReason.STOP, Usage(2, 4, 1)),
+        ]
+        assert made.engine.sent == [submit]
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_chat_that_goes_on_is_rendered_with_the_ids_that_were_written() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        task = await made.ask("hi")
+        made.write("Good day", end=FinishReason.STOP)
+        await task
+        await made.ask("hi", "Good day", "Good day")
+        await made.ask("hi", "Good night", "more")
+        renders = [m for m in made.texts.last.sent if isinstance(m, Render)]
+        assert renders[1].lines == (
+            ChatLine("user", "hi"),
+            ChatLine("assistant", "Good day", tuple(b"Good day")),
+            ChatLine("user", "Good day"),
+        )
+        assert renders[2].lines[1] == ChatLine("assistant", "Good night")
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_an_answer_that_was_left_is_remembered_as_far_as_it_was_shown() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        events = made.model.generate(ask("hi"))
+        first = begin(after(events))
+        await turns()
+        made.write("Good")
+        assert await first == Text("Good", 4)
+        await events.aclose()
+        await made.ask("hi", "Good", "go on")
+        render = made.texts.last.sent[-1]
+        assert isinstance(render, Render)
+        assert render.lines[1].ids == tuple(b"Good")
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_the_formats_own_stop_strings_end_an_answer_that_may_end() -> None:
+    async def scenario() -> None:
+        made = Made()
+        made.texts.greetings = (replace(VOCABULARY, stop=("User:",)),)
+        await made.model.load(PATH)
+        for ignore_eos, text in ((False, "one "), (True, "one User: two")):
+            task = await made.ask("hi", ignore_eos=ignore_eos)
+            made.write("one User: two", end=FinishReason.LENGTH)
+            assert "".join(e.text for e in await task if isinstance(e, Text)) == text
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_what_a_render_had_to_do_otherwise_is_shown_once() -> None:
+    async def scenario() -> None:
+        made = Made(answering=False)
+        await made.model.load(PATH)
+        for number in (1, 2):
+            await made.ask("hi")
+            made.texts.last.say(Rendered(number, (1,), notes=("another format",)))
+            await turns()
+        assert made.model.state.notes == ("a note", "another format")
+        assert len([s for s in made.states if s.notes == made.model.state.notes]) == 1
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_stop_string_aborts_the_request_and_ends_it_with_stop() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        task = await made.ask("hi", stop=("END",))
+        made.write("oneENDtwo")
+        await turns()
+        assert made.engine.sent[-1] == Abort(made.submitted[0].request_id)
+        made.write("three", end=FinishReason.CANCELLED)
+        assert await task == [Text("one", 6), Ended(FinishReason.STOP, Usage(2, 6, 1))]
+        await made.ask("hi", "one", "more")
+        render = made.texts.last.sent[-1]
+        assert isinstance(render, Render)
+        assert render.lines[1].ids == ()
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_too_long_a_prompt_is_refused_before_the_engine_hears_of_it() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        task = await made.ask("x" * 1024)
+        end = ends(task)
+        assert (end.reason, end.code) == (FinishReason.ERROR, "context_length_exceeded")
+        assert "1,024" in end.error
+        assert made.engine.sent == []
+        fits = await made.ask("x" * 1023)
+        assert not fits.done()
+        assert len(made.submitted) == 1
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_text_that_cannot_be_rendered_ends_its_request_alone() -> None:
+    async def scenario() -> None:
+        made = Made(answering=False)
+        await made.model.load(PATH)
+        bad, good = await made.ask("one"), await made.ask("two")
+        made.texts.last.say(TextFailed(1, "The template is broken."))
+        await turns()
+        made.texts.last.say(Rendered(2, (1, 2)))
+        await turns()
+        assert ends(bad) == Ended(FinishReason.ERROR, Usage(), "The template is broken.")
+        made.write("ok", end=FinishReason.STOP)
+        await good
+        assert ends(good).reason is FinishReason.STOP
+        await made.model.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("how", ["close", "cancel", "drop"])
+def test_whoever_leaves_early_stops_the_request(how: str) -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        events = made.model.generate(ask("hi"))
+        first = begin(after(events))
+        await turns()
+        made.write("Go")
+        await first
+        if how == "close":
+            await events.aclose()
+        elif how == "cancel":
+            second = begin(after(events))
+            await turns()
+            second.cancel()
+            await turns()
+            assert second.cancelled()
+        else:
+            del events, first
+            await turns()
+        assert made.engine.sent == [*made.submitted, Abort(made.submitted[0].request_id)]
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_an_iterator_that_is_dropped_stops_its_request_on_qts_loop_too(qapp: Any) -> None:
+    """qasync has no hook that would close it for us."""
+
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        events = made.model.generate(ask("hi"))
+        first = begin(after(events))
+        await turns()
+        made.write("Go")
+        await first
+        del events, first
+        await turns()
+        assert made.engine.sent == [*made.submitted, Abort(made.submitted[0].request_id)]
+        await made.model.close()
+
+    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
+        runner.run(scenario())
+
+
+def test_whoever_leaves_while_it_is_rendered_submits_nothing() -> None:
+    async def scenario() -> None:
+        made = Made(answering=False)
+        await made.model.load(PATH)
+        task = await made.ask("hi")
+        task.cancel()
+        await turns()
+        made.texts.last.say(Rendered(1, (1, 2)))
+        await turns()
+        assert task.cancelled()
+        assert made.engine.sent == []
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_tokens_are_counted_where_a_model_is_ready() -> None:
+    async def scenario() -> None:
+        made = Made()
+        with pytest.raises(ModelError):
+            await made.model.count_tokens("abc")
+        await made.model.load(PATH)
+        assert await made.model.count_tokens("abc") == 3
+        await made.model.unload()
+        with pytest.raises(ModelError):
+            await made.model.count_tokens("abc")
+        await made.model.close()
+
+    run(scenario())
+
+
+# --- life ----------------------------------------------------------------------------------------------------
+
+
+def test_a_load_is_told_from_the_first_word_to_the_last() -> None:
+    async def scenario() -> None:
+        made = Made()
+        assert made.model.state == ModelState()
+        assert made.model.status == EngineStatus()
+        await made.model.load(PATH)
+        assert made.engine.params == LoadParams(PATH)
+        await turns()
+        assert made.phases == [ModelPhase.LOADING, ModelPhase.READY]
+        assert any((s.fraction, s.doing) == (0.5, "half way") for s in made.states)
+        assert made.states[-1] == made.model.state
+        assert made.model.state == ModelState(
+            ModelPhase.READY,
+            path=PATH,
+            name="scripted",
+            device="CPU",
+            fraction=1.0,
+            context_tokens=1024,
+            pool_tokens=2048,
+            notes=("a note",),
+        )
+        assert made.model.loaded == LOADED
+        made.leave()
+        made.leave()
+        await made.model.unload()
+        await turns()
+        assert made.phases[-1] is ModelPhase.READY
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_the_status_is_that_of_the_last_step() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        counts = {"running": 3, "reading": 1, "waiting": 2, "cells_used": 50, "cells_total": 2048}
+        made.engine.say(step(prompt=10, reused=4, written=0, **counts))
+        made.clock.advance(1.0)
+        made.engine.say(step(prompt=10, reused=4, written=30, **counts))
+        assert made.model.status == EngineStatus(tokens_per_second=30.0, cached_share=0.4, **counts)
+        assert made.model.counters.written == 30
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_without_any_model_a_request_says_so() -> None:
+    async def scenario() -> None:
+        made = Made()
+        task = await made.ask("hi")
+        assert "No model is chosen" in ends(task).error
+        assert len(task.result()) == 1
+
+    run(scenario())
+
+
+def test_requests_wait_for_a_load_and_the_first_one_begins_it() -> None:
+    async def scenario() -> None:
+        made = Made(path=PATH)
+        made.engines.gate = asyncio.Event()
+        assert made.model.state.phase is ModelPhase.UNLOADED
+        tasks = [await made.ask(text) for text in ("a", "bb")]
+        assert made.model.state.phase is ModelPhase.LOADING
+        made.engines.gate.set()
+        await turns()
+        assert [submit.tokens for submit in made.submitted] == [(97,), (98, 98)]
+        assert len(made.engines.links) == 1
+        for submit in made.submitted:
+            made.engine.say(step(Finished(submit.request_id, FinishReason.STOP, Usage())))
+        for task in tasks:
+            assert await task == [LOADS, Ended(FinishReason.STOP, Usage())]
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_load_that_fails_says_why_to_all_that_wait_and_that_come() -> None:
+    async def scenario() -> None:
+        made = Made(ModelError("This is no model."), path=PATH)
+        first = await made.ask("hi")
+        later = await made.ask("hi")
+        assert first.result() == [LOADS, Ended(FinishReason.ERROR, Usage(), "This is no model.")]
+        assert later.result() == [Ended(FinishReason.ERROR, Usage(), "This is no model.")]
+        assert made.model.state.phase is ModelPhase.FAILED
+        assert made.model.state.error == "This is no model."
+        await turns()
+        assert [link.death is not None for link in made.engines.links] == [True]
+        assert made.texts.last.stops == 1
+
+    run(scenario())
+
+
+def test_a_load_that_is_cancelled_ends_what_waits_for_it_and_the_next_request_loads() -> None:
+    async def scenario() -> None:
+        made = Made()
+        made.engines.gate = asyncio.Event()
+        load = begin(made.model.load(PATH))
+        await turns()
+        waiting = await made.ask("hi")
+        await made.model.unload()
+        await load
+        assert made.model.state == ModelState(ModelPhase.UNLOADED, path=PATH, name="scripted")
+        assert "unloaded before the answer began" in (await waiting)[-1].error
+        assert made.engine.stops == 1
+        assert made.texts.last.stops == 1
+        made.engines.gate = None
+        await made.ask("again")
+        assert len(made.submitted) == 1
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_another_model_ends_the_old_ones_requests_and_starts_when_it_is_gone() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        running = await made.ask("hi")
+        old = made.engine
+        old.stop_gate = asyncio.Event()
+        load = begin(made.model.load("/models/other.gguf"))
+        await turns()
+        assert made.model.state.name == "other"
+        assert made.engine is old
+        old.stop_gate.set()
+        await load
+        end = ends(running)
+        assert end.reason is FinishReason.ERROR
+        assert "Another model was loaded" in end.error
+        assert old.stops == 1
+        assert made.engine is not old
+        assert made.model.state.name == "other"
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_of_many_loads_the_last_one_counts_and_requests_wait_for_it() -> None:
+    async def scenario() -> None:
+        made = Made()
+        made.engines.gate = asyncio.Event()
+        loads = []
+        for name in "abc":
+            loads.append(begin(made.model.load(f"/models/{name}.gguf")))
+            await turns()
+            made.engine.stop_gate = made.engines.gate
+        assert [link.stops for link in made.engines.links] == [1]
+        waiting = await made.ask("hi")
+        made.engines.gate.set()
+        await asyncio.gather(*loads)
+        await turns()
+        assert made.model.state.name == "c"
+        assert made.model.state.phase is ModelPhase.READY
+        assert [link.stops for link in made.engines.links] == [1, 0]
+        made.write("x", end=FinishReason.STOP)
+        assert (await waiting)[0] == LOADS
+        await made.model.close()
+        assert [link.stops for link in made.engines.links] == [1, 1]
+
+    run(scenario())
+
+
+def test_unloading_ends_requests_and_the_next_one_loads_again() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        running = await made.ask("hi")
+        await made.model.unload()
+        assert ends(running).reason is FinishReason.ERROR
+        assert "unloaded" in ends(running).error
+        assert made.model.state.phase is ModelPhase.UNLOADED
+        assert made.engine.stops == 1
+        await made.ask("again")
+        assert len(made.engines.links) == 2
+        assert made.model.state.phase is ModelPhase.READY
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_request_that_is_being_rendered_is_ended_by_an_unload() -> None:
+    async def scenario() -> None:
+        made = Made(answering=False)
+        await made.model.load(PATH)
+        rendering = await made.ask("hi")
+        await made.model.unload()
+        assert "unloaded" in (await rendering)[-1].error
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_closed_model_answers_with_an_error_and_loads_nothing() -> None:
+    async def scenario() -> None:
+        made = Made(path=PATH)
+        await made.model.close()
+        await made.model.load(PATH)
+        task = await made.ask("hi")
+        assert ends(task).reason is FinishReason.ERROR
+        assert made.engines.links == []
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_death_of_the_engine_ends_all_with_words_and_the_next_request_loads() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        made.clock.advance(100)
+        tasks = [await made.ask(text) for text in "abc"]
+        made.engine.die(Death("engine", exitcode=-6))
+        await turns()
+        for task in tasks:
+            assert ends(task).reason is FinishReason.ENGINE_DIED
+            assert "SIGABRT" in ends(task).error
+            assert "loads the model again" in ends(task).error
+        state = made.model.state
+        assert (state.phase, state.error) == (ModelPhase.UNLOADED, ends(tasks[0]).error)
+        assert made.texts.last.stops == 1
+        await made.ask("again")
+        assert len(made.engines.links) == 2
+        assert made.model.state.phase is ModelPhase.READY
+        assert made.model.state.error == ""
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_request_that_is_being_rendered_dies_with_the_engine() -> None:
+    async def scenario() -> None:
+        made = Made(answering=False)
+        await made.model.load(PATH)
+        rendering = await made.ask("hi")
+        made.engine.die()
+        assert (await rendering)[-1].reason is FinishReason.ENGINE_DIED
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_an_engine_that_keeps_dying_soon_is_given_up_until_it_is_loaded_by_hand() -> None:
+    async def scenario() -> None:
+        made = Made(path=PATH)
+        for seconds in (10, 10, 100, 10, 10, 10):
+            assert made.model.state.phase is not ModelPhase.FAILED
+            await made.ask("hi")
+            made.clock.advance(seconds)
+            made.engine.die()
+            await turns()
+        assert made.model.state.phase is ModelPhase.FAILED
+        refused = await made.ask("hi")
+        assert "given up" in ends(refused).error
+        assert len(made.engines.links) == 6
+        await made.model.load(PATH)
+        assert made.model.state.phase is ModelPhase.READY
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_an_engine_that_dies_while_the_vocabulary_is_read_has_failed() -> None:
+    async def scenario() -> None:
+        made = Made(path=PATH)
+        made.texts.gate = asyncio.Event()
+        task = await made.ask("hi")
+        # The engine has loaded, its text worker has not.
+        made.engine.die()
+        made.texts.gate.set()
+        assert (await task)[-1].reason is FinishReason.ERROR
+        assert made.model.state.phase is ModelPhase.FAILED
+        assert "stopped unexpectedly" in made.model.state.error
+        await turns()
+        assert made.texts.last.stops == 1
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_an_idle_model_is_unloaded_and_a_busy_one_is_not() -> None:
+    async def scenario() -> None:
+        made = Made()
+        made.model.set_idle_unload(30)
+        await made.model.load(PATH)
+        made.clock.advance(29 * 60)
+        task = await made.ask("hi")
+        made.clock.advance(100 * 60)
+        made.write("x", end=FinishReason.STOP)
+        await task
+        made.clock.advance(29 * 60)
+        assert made.model.state.phase is ModelPhase.READY
+        made.clock.advance(2 * 60)
+        assert made.model.state.phase is ModelPhase.UNLOADED
+        await turns()
+        assert made.engine.stops == 1
+        await made.ask("again")
+        assert len(made.engines.links) == 2
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_listener_that_fails_does_not_hurt_the_model() -> None:
+    async def scenario() -> None:
+        made = Made()
+        seen: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: seen.append(context))
+
+        def fail(state: ModelState) -> None:
+            raise TextError("a bug")
+
+        made.model.subscribe(fail)
+        await made.model.load(PATH)
+        await turns()
+        assert made.model.state.phase is ModelPhase.READY
+        assert seen
+        assert made.phases[-1] is ModelPhase.READY
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_load_that_breaks_by_a_bug_is_a_failed_load_and_the_bug_is_told() -> None:
+    async def scenario() -> None:
+        made = Made(KeyError("bug"))
+        seen: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: seen.append(context))
+        await made.model.load(PATH)
+        assert made.model.state.phase is ModelPhase.FAILED
+        await turns()
+        assert [type(context["exception"]) for context in seen] == [KeyError]
+        assert made.engine.stops == 1
+        await made.model.close()
+
+    run(scenario())

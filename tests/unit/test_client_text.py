@@ -1,0 +1,241 @@
+"""Renders and counts with deadlines, over workers played by the test."""
+
+from typing import Any
+
+import pytest
+
+from app.client.death import Death
+from app.client.text import Deadline, TextClient
+from app.errors import ModelError, TextError
+from app.wire import ChatLine, Render, Rendered, TextFailed, Tokenize, Tokenized
+from tests.scripted_children import (
+    LOADED,
+    PARAMS,
+    VOCABULARY,
+    FakeClock,
+    FakeLink,
+    FakeLinks,
+    begin,
+    run,
+    turns,
+)
+
+LINE = ChatLine("user", "hello")
+
+
+class Made:
+    def __init__(self, *greetings: Any) -> None:
+        self.clock = FakeClock()
+        self.links = FakeLinks(*(greetings or (VOCABULARY,)), name="text-worker")
+        self.client = TextClient(
+            self.links, PARAMS, clock=self.clock, deadline=Deadline(2.0, per_million=20.0)
+        )
+
+    async def load(self) -> None:
+        assert await self.client.load(lambda _: None) == VOCABULARY
+
+    @property
+    def link(self) -> FakeLink:
+        return self.links.last
+
+    def reply(self, *replies: Any) -> None:
+        """Answer what was sent last."""
+        message = self.link.sent[-1]
+        assert isinstance(message, Render | Tokenize)
+        self.link.say(*(kind(message.request_id, *rest) for kind, *rest in replies))
+
+
+def test_one_request_at_a_time_is_with_the_worker() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        render, count = begin(made.client.render([LINE])), begin(made.client.count("abc"))
+        await turns()
+        assert [type(message) for message in made.link.sent] == [Render]
+        made.reply((Rendered, (1, 2)))
+        assert (await render).tokens == (1, 2)
+        await turns()
+        assert made.link.sent[1:] == [Tokenize(2, "abc")]
+        made.reply((Tokenized, 3))
+        assert await count == 3
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_a_refusal_is_a_text_error_with_the_workers_words() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        for reply, words in (
+            ((TextFailed, "The template is broken."), "template is broken"),
+            ((Tokenized, 3), "another answer"),
+        ):
+            render = begin(made.client.render([LINE]))
+            await turns()
+            made.reply(reply)
+            with pytest.raises(TextError, match=words):
+                await render
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_at_the_deadline_the_worker_is_killed_and_the_others_are_served_by_a_new_one() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        slow, other = begin(made.client.render([LINE])), begin(made.client.count("abc"))
+        await turns()
+        made.clock.advance(1.9)
+        assert made.links.links[0].killed == []
+        made.clock.advance(0.2)
+        with pytest.raises(TextError, match=r"took longer than 2\.0 s"):
+            await slow
+        await turns()
+        assert len(made.links.links) == 2
+        assert made.links.links[0].death is not None
+        assert made.link.sent == [Tokenize(2, "abc")]
+        # The time of the one before does not count against this one.
+        made.clock.advance(1.9)
+        made.reply((Tokenized, 3))
+        assert await other == 3
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_a_long_text_has_more_time() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        count = begin(made.client.count("x" * 500_000))
+        await turns()
+        made.clock.advance(11.9)
+        assert not made.link.killed
+        made.clock.advance(0.2)
+        with pytest.raises(TextError):
+            await count
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_a_worker_that_dies_is_replaced_and_its_request_tried_once_more() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        count = begin(made.client.count("abc"))
+        await turns()
+        made.link.die()
+        await turns()
+        assert len(made.links.links) == 2
+        made.reply((Tokenized, 3))
+        assert await count == 3
+        doomed, other = begin(made.client.count("killer")), begin(made.client.count("abcd"))
+        for _ in range(2):
+            await turns()
+            made.link.die()
+        with pytest.raises(TextError, match="text worker stopped unexpectedly"):
+            await doomed
+        await turns()
+        made.reply((Tokenized, 4))
+        assert await other == 4
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_a_worker_that_died_unasked_is_replaced_when_it_is_needed() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        made.link.die()
+        await turns()
+        assert len(made.links.links) == 1
+        count = begin(made.client.count("abc"))
+        await turns()
+        made.reply((Tokenized, 3))
+        assert await count == 3
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_where_no_new_worker_can_be_had_each_request_says_so() -> None:
+    async def scenario() -> None:
+        made = Made(VOCABULARY, ModelError("The file is gone."))
+        await made.load()
+        made.link.die()
+        for _ in range(2):
+            with pytest.raises(TextError, match=r"The file is gone\."):
+                await made.client.count("abc")
+        assert len(made.links.links) == 3
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_a_request_that_is_given_up_does_not_hurt_the_next() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        begun, queued = begin(made.client.count("a")), begin(made.client.count("ab"))
+        last = begin(made.client.count("abc"))
+        await turns()
+        begun.cancel()
+        queued.cancel()
+        await turns()
+        # The worker is still busy with the first.
+        assert len(made.link.sent) == 1
+        made.reply((Tokenized, 1))
+        await turns()
+        assert made.link.sent[1:] == [Tokenize(3, "abc")]
+        made.reply((Tokenized, 3))
+        assert await last == 3
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_the_end_answers_all_that_wait_and_all_that_come() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        asked = [begin(made.client.count("abc")) for _ in range(3)]
+        await turns()
+        made.client.end("The model was unloaded.")
+        for task in asked:
+            with pytest.raises(TextError, match="unloaded"):
+                await task
+        with pytest.raises(TextError, match="unloaded"):
+            await made.client.count("abc")
+        await made.client.stop()
+        assert made.links.links[0].death == Death("text-worker", exitcode=0, asked=True)
+
+    run(scenario())
+
+
+def test_an_end_before_the_first_turn_of_the_loop_is_heard_too() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        asked = begin(made.client.count("abc"))
+        made.client.end("over")
+        with pytest.raises(TextError, match="over"):
+            await asked
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_a_load_that_fails_leaves_no_worker() -> None:
+    async def scenario() -> None:
+        for greeting, error in ((ModelError("no"), ModelError), (LOADED, TextError)):
+            made = Made(greeting)
+            with pytest.raises(error):
+                await made.client.load(lambda _: None)
+            assert made.link.stops == 1
+            await made.client.stop()
+
+    run(scenario())

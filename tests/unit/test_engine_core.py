@@ -1,0 +1,269 @@
+"""What the engine does with requests, step by step, on the fake backend."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.engine.backend import MemoryKind
+from app.engine.fake import FakeBackend
+from app.wire import FinishReason, Priority, Sampling, Submit
+from tests.engine_run import GREEDY, finish, make_run, request
+
+SHARED = tuple(range(1, 50))
+
+
+def test_all_running_sequences_share_one_decode_call() -> None:
+    backend = FakeBackend(cells=400, batch=64)
+    run = make_run(backend)
+    for number in range(4):
+        run.engine.submit(request(number, (40 + number, 2, 3), limit=20))
+    finish(run)
+    together = [step for step in run.steps if step.counters.rows == 4]
+    assert len(together) >= 15
+    assert backend.decodes == len(
+        [step for step in run.steps if step.counters.rows + step.counters.chunk]
+    )
+
+
+def test_a_prefix_that_is_just_being_read_is_waited_for_and_read_once() -> None:
+    run = make_run(FakeBackend(cells=400, batch=16))
+    for number in range(4):
+        run.engine.submit(request(number, (*SHARED, 50 + number, 51)))
+    finish(run)
+    counters = run.steps[-1].counters
+    assert counters.read == len(SHARED) + 4 * 2
+    assert counters.reused == 3 * len(SHARED)
+    assert [end.usage.cached_tokens for end in run.ends.values()].count(len(SHARED)) == 3
+
+
+def test_a_running_sequence_gives_its_prefix() -> None:
+    run = make_run(FakeBackend(cells=400, batch=64))
+    run.engine.submit(request(1, (*SHARED, 60), limit=30))
+    run.step()
+    run.step()
+    run.engine.submit(request(2, (*SHARED, 61), limit=3))
+    finish(run)
+    assert run.ends[2].usage.cached_tokens == len(SHARED)
+    assert next(step for step in run.steps if step.finished).finished[0].request_id == 2
+
+
+@pytest.mark.parametrize("kind", list(MemoryKind))
+def test_a_chat_that_goes_on_reads_only_what_is_new(kind: MemoryKind) -> None:
+    run = make_run(FakeBackend(cells=400, batch=64, kind=kind))
+    run.engine.submit(request(1, SHARED, limit=5))
+    finish(run)
+    before = run.steps[-1].counters.read
+    # The last written token was never evaluated; it and the new text are read.
+    second = (*SHARED, *run.tokens[1], 60, 61)
+    run.engine.submit(request(2, second, limit=5))
+    finish(run)
+    assert run.steps[-1].counters.read - before == 3
+    assert run.ends[2].usage.cached_tokens == len(second) - 3
+
+
+def test_the_same_prompt_again_evaluates_one_token() -> None:
+    run = make_run(FakeBackend(cells=400, batch=64))
+    for number in range(3):
+        run.engine.submit(request(number, SHARED, limit=4))
+        finish(run)
+    assert run.steps[-1].counters.read == len(SHARED) + 2
+    assert run.tokens[0] == run.tokens[1] == run.tokens[2]
+
+
+@pytest.mark.parametrize(("fork_at", "cached"), [(48, 48), (30, 30), (20, 0)])
+def test_a_recurrent_memory_is_forked_only_where_its_state_was_kept(
+    fork_at: int, cached: int
+) -> None:
+    run = make_run(FakeBackend(cells=400, batch=64, kind=MemoryKind.RECURRENT), spill_bytes=10_000)
+    run.engine.submit(replace(request(1, SHARED, limit=4), marks=(30,)))
+    finish(run)
+    run.engine.submit(request(2, (*SHARED[:fork_at], 63, 62), limit=4))
+    finish(run)
+    assert run.ends[2].usage.cached_tokens == cached
+
+
+@pytest.mark.parametrize("phase", ["waiting", "reading", "running"])
+def test_abort_frees_the_cells_within_one_step(phase: str) -> None:
+    run = make_run(FakeBackend(cells=200, batch=8), most_running=1)
+    first = Submit(1, SHARED, GREEDY, max_tokens=50, ignore_eos=True)
+    run.engine.submit(first)
+    if phase == "waiting":
+        run.engine.submit(request(2, (9, 9)))
+        run.step()
+        run.engine.abort(2)
+        assert [end.request_id for end in run.step().finished] == [2]
+        run.engine.abort(1)
+    else:
+        steps = 2 if phase == "reading" else 9
+        for _ in range(steps):
+            run.step()
+        run.engine.abort(1)
+    step = run.step()
+    run.engine.abort(1)
+    assert run.ends[1].reason is FinishReason.CANCELLED
+    assert step.counters.cells_used == step.counters.cells_kept
+    assert not run.engine.has_work
+
+
+def test_a_full_pool_parks_and_resumes_and_fails_nobody() -> None:
+    backend = FakeBackend(cells=100, sequences=8)
+    run = make_run(backend)
+    for number in range(4):
+        run.engine.submit(request(number, (number + 1,) * 20, limit=60))
+    finish(run)
+    assert all(end.reason is FinishReason.LENGTH for end in run.ends.values())
+    assert all(len(run.tokens[number]) == 60 for number in range(4))
+    assert run.steps[-1].counters.parked > 0
+
+
+def test_tokens_end_at_the_context_and_nothing_is_evaluated_after() -> None:
+    for length in range(90, 101):
+        run = make_run(FakeBackend(cells=100))
+        run.engine.submit(Submit(1, (7,) * length, GREEDY, ignore_eos=True))
+        finish(run)
+        end = run.ends[1]
+        if length < 100:
+            assert (end.reason, end.usage.completion_tokens) == (FinishReason.LENGTH, 100 - length)
+        else:
+            assert end.reason is FinishReason.ERROR
+            assert "100" in end.error
+
+
+@pytest.mark.parametrize(
+    ("submit", "word"),
+    [
+        (Submit(1, (), GREEDY), "empty"),
+        (Submit(1, (1, 64), GREEDY), "tokens"),
+        (Submit(1, (1, -1), GREEDY), "tokens"),
+    ],
+)
+def test_a_wrong_request_is_refused_and_disturbs_nobody(submit: Submit, word: str) -> None:
+    run = make_run(FakeBackend())
+    run.engine.submit(request(5, (1, 2)))
+    run.engine.submit(submit)
+    finish(run)
+    assert run.ends[1].reason is FinishReason.ERROR
+    assert word in run.ends[1].error
+    assert run.ends[5].reason is FinishReason.LENGTH
+
+
+def test_a_warm_up_reads_all_but_the_last_token_and_writes_nothing() -> None:
+    run = make_run(FakeBackend(cells=400, batch=64))
+    run.engine.submit(request(1, SHARED, limit=0))
+    finish(run)
+    assert run.ends[1].reason is FinishReason.LENGTH
+    assert run.tokens == {}
+    run.engine.submit(request(2, SHARED, limit=3))
+    finish(run)
+    assert run.ends[2].usage.cached_tokens == len(SHARED) - 1
+    assert run.steps[-1].counters.read == len(SHARED)
+    run.engine.submit(request(3, (1,), limit=0))
+    finish(run)
+    assert run.ends[3].reason is FinishReason.LENGTH
+
+
+def test_more_chats_than_rows_take_turns_and_the_front_one_always_writes() -> None:
+    run = make_run(FakeBackend(cells=4000, batch=64, sequences=20), most_running=3, tick=0.02)
+    for number in range(6):
+        front = Priority.FRONT if number == 0 else Priority.NORMAL
+        submit = replace(request(number, (number + 1,) * 4, limit=2000), priority=front)
+        run.engine.submit(submit)
+    while not any(step.counters.rows == 3 for step in run.steps):
+        run.step()
+    wrote: list[set[int]] = []
+    for _ in range(200):
+        step = run.step()
+        assert step.counters.rows == 3
+        wrote.append({out.request_id for out in step.tokens})
+    assert all(0 in ids for ids in wrote)
+    longest = max(_longest_silence(wrote, number) for number in range(1, 6))
+    # Five chats share two places: who waits is back after at most two turns of two seconds.
+    step_seconds = run.steps[-1].counters.step_ms / 1000
+    assert longest * step_seconds <= 2 * 2.0 + 3 * step_seconds
+
+
+def _longest_silence(wrote: list[set[int]], number: int) -> int:
+    longest = current = 0
+    for ids in wrote:
+        current = 0 if number in ids else current + 1
+        longest = max(longest, current)
+    return longest
+
+
+def test_background_work_is_not_starved_by_a_stream_of_urgent_prompts() -> None:
+    run = make_run(FakeBackend(cells=2000, batch=8, sequences=12), most_running=4)
+    late = replace(request(0, (60,) * 40, limit=1), priority=Priority.BACKGROUND)
+    run.engine.submit(late)
+    urgent = 1
+    while 0 not in run.ends and urgent < 2000:
+        if len(run.ends) == urgent - 1:
+            front = replace(
+                request(urgent, (urgent % 50 + 1,) * 30, limit=1), priority=Priority.FRONT
+            )
+            run.engine.submit(front)
+            urgent += 1
+        run.step()
+    assert run.ends[0].reason is FinishReason.LENGTH
+
+
+def test_the_front_chat_is_read_first() -> None:
+    run = make_run(FakeBackend(cells=400, batch=16), most_running=2)
+    for number in range(3):
+        run.engine.submit(request(number, (number + 1,) * 30, limit=4))
+    front = Submit(9, (60,) * 30, GREEDY, max_tokens=4, ignore_eos=True, priority=Priority.FRONT)
+    run.engine.submit(front)
+    finish(run)
+    assert next(iter(run.ends)) == 9
+
+
+def test_a_short_prompt_overtakes_a_long_one_but_not_for_ever() -> None:
+    run = make_run(FakeBackend(cells=1000, batch=8, sequences=16), most_running=8)
+    run.engine.submit(request(0, (50,) * 300, limit=1))
+    run.step()
+    run.engine.submit(request(1, (51, 52, 53), limit=1))
+    overtakers = 2
+    while 0 not in run.ends:
+        if len(run.ends) == overtakers - 1 and overtakers < 400:
+            run.engine.submit(request(overtakers, (10 + overtakers % 40, 2, 3), limit=1))
+            overtakers += 1
+        run.step()
+    assert next(iter(run.ends)) == 1
+    assert overtakers < 400
+
+
+def test_end_tokens_of_the_request_end_it_and_are_not_told() -> None:
+    run = make_run(FakeBackend())
+    run.engine.submit(request(1, (1, 2, 3), limit=6))
+    finish(run)
+    third = run.tokens[1][2]
+    run.engine.submit(Submit(2, (1, 2, 3), GREEDY, max_tokens=6, end_tokens=(third,)))
+    finish(run)
+    assert run.ends[2].reason is FinishReason.STOP
+    assert run.tokens[2] == run.tokens[1][:2]
+
+
+def test_each_sampler_has_its_own_history() -> None:
+    """Alone or beside others, with starts apart, a seeded request writes the same."""
+    warm = Sampling(temperature=1.0, seed=42)
+    alone = make_run(FakeBackend(cells=400))
+    alone.engine.submit(Submit(1, (5, 6), warm, max_tokens=12, ignore_eos=True))
+    finish(alone)
+    for delay in range(4):
+        run = make_run(FakeBackend(cells=400))
+        run.engine.submit(request(2, (9, 9, 9), limit=20))
+        for _ in range(delay):
+            run.step()
+        run.engine.submit(Submit(1, (5, 6), warm, max_tokens=12, ignore_eos=True))
+        run.engine.submit(Submit(3, (7,), Sampling(temperature=1.0, seed=1), max_tokens=9))
+        finish(run)
+        assert run.tokens[1] == alone.tokens[1]
+
+
+def test_waiting_requests_are_told_their_place_once() -> None:
+    # Two ids: one to work with, one for moving states.
+    run = make_run(FakeBackend(cells=400, sequences=2))
+    for number in range(3):
+        run.engine.submit(request(number, (number + 1,) * 3, limit=6))
+    finish(run)
+    places = [(told.request_id, told.place) for step in run.steps for told in step.waiting]
+    assert places == [(1, 1), (2, 2), (2, 1)]
