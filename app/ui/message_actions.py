@@ -27,6 +27,7 @@ class MessageActions(QObject):
         self._view = view
         self._pool = ActionPool(view.viewport(), view)
         self._hovered: int | None = None
+        self._placing = False
 
     @property
     def buttons(self) -> list[ActionButton]:
@@ -39,8 +40,19 @@ class MessageActions(QObject):
             self._hovered = entry
             self.place()
 
+    @Slot()
     def place(self) -> None:
-        """Put the buttons where the flow's blocks are."""
+        """Put the buttons where the flow's blocks are (which may move the focus, and so ask for it again)."""
+        if self._placing:
+            return
+        self._placing = True
+        made = self._pool.place(self._wanted())
+        self._placing = False
+        for button in made:
+            button.chosen.connect(self._act)
+            button.focusMoved.connect(self.place)
+
+    def _wanted(self) -> list[Wanted]:
         wanted: list[Wanted] = []
         for spot in self._view.flow.spots:
             block = self._view.block_at(spot)
@@ -48,9 +60,7 @@ class MessageActions(QObject):
                 wanted.append(self._copy_code(spot, block))
             elif isinstance(block, FootBlock):
                 wanted += self._under(spot, block)
-        for button in self._pool.place(wanted):
-            button.chosen.connect(self._act)
-            button.focused.connect(self.place)
+        return wanted
 
     def _entry(self, spot: Spot) -> Entry:
         return self._view.flow.entries[spot.entry]
