@@ -229,6 +229,9 @@ class Transcript(FlowView):
 
     def message_text(self, index: int) -> str:
         """What a reader sees of one message."""
+        if self._waiting:
+            # What is taken in must also be laid out: a paint may come before the next redraw.
+            self.flush()
         entry = self.flow.entries[index]
         if not entry.is_open:
             entry.open(self.flow.width, self.flow.style)

@@ -18,8 +18,8 @@ PATIENCE = 120.0
 Wanted = TypeVar("Wanted", bound=QWidget)
 
 
-async def until(condition: Callable[[], object], what: str) -> None:
-    """Wait for it; a watchdog, not a measure."""
+async def until(condition: Callable[[], object], what: object) -> None:
+    """Wait for it; a watchdog, not a measure.  `what` is shown when the wait is in vain."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain for: {what}"

@@ -5,7 +5,7 @@ import os
 import sys
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QToolButton
+from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit
 
 from app.ui.transcript import Transcript
 from app.ui.window import Window
@@ -26,10 +26,11 @@ def transcripts(window: Window) -> list[Transcript]:
 
 
 async def scenario(window: Window) -> None:
-    click(await child(window, QPushButton, "starterButton"))
+    click(await child(window, QAbstractButton, "starterButton"))
+    await until(lambda: "loading" in window.status.text(), "the load")
     for number, question in enumerate(QUESTIONS):
         if number:
-            click(await child(window, QToolButton, "newChatButton"))
+            click(await child(window, QAbstractButton, "newChatButton"))
             await until(lambda count=number + 1: len(window.workspace.pages) == count, "a new tab")
         composer = await child(window, QPlainTextEdit, "composer")
         type_text(composer, question)
@@ -45,7 +46,7 @@ async def scenario(window: Window) -> None:
                 grew.append(index)
         return all(grew.count(index) >= ENOUGH for index in range(len(QUESTIONS)))
 
-    await until(look, "four growing answers")
+    await until(look, grew)
     screenshot = os.environ.get("TUTTI_SCREENSHOT")
     if screenshot:
         window.grab().save(screenshot)
