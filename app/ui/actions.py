@@ -118,16 +118,16 @@ class ActionButton(QToolButton):
         if self.wanted is None or not (self.wanted.revealed or self.hasFocus()):
             return
         t = theme.tokens()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(t.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
-        hovered = self.underMouse() and self.isEnabled()
-        primary = self.wanted.verb is Verb.RETRY
-        ground = QColor(t.raised) if primary else Qt.BrushStyle.NoBrush
-        painter.setBrush(QColor(t.line) if hovered or self.isDown() else ground)
-        painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 6, 6)
-        painter.setPen(QColor(t.text if hovered or primary else t.quiet))
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.text())
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(t.accent), 2) if self.hasFocus() else Qt.PenStyle.NoPen)
+            hovered = self.underMouse() and self.isEnabled()
+            primary = self.wanted.verb is Verb.RETRY
+            ground = QColor(t.raised) if primary else Qt.BrushStyle.NoBrush
+            painter.setBrush(QColor(t.line) if hovered or self.isDown() else ground)
+            painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 6, 6)
+            painter.setPen(QColor(t.text if hovered or primary else t.quiet))
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.text())
 
 
 class ActionPool:
@@ -213,17 +213,17 @@ class JumpButton(QToolButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         t = theme.tokens()
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        edge = QPen(QColor(t.accent), 2) if self.hasFocus() else QPen(QColor(t.line), 1)
-        painter.setPen(edge)
-        painter.setBrush(QColor(t.line if self.underMouse() else t.ground))
-        painter.drawEllipse(self.rect().adjusted(1, 1, -1, -1))
-        pen = QPen(QColor(t.text), 1.5)
-        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
-        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
-        painter.setPen(pen)
-        centre = self.rect().center()
-        tip = centre + QPoint(0, 6)
-        painter.drawLine(centre - QPoint(0, 6), tip)
-        painter.drawPolyline([tip - QPoint(5, 5), tip, tip - QPoint(-5, 5)])
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            edge = QPen(QColor(t.accent), 2) if self.hasFocus() else QPen(QColor(t.line), 1)
+            painter.setPen(edge)
+            painter.setBrush(QColor(t.line if self.underMouse() else t.ground))
+            painter.drawEllipse(self.rect().adjusted(1, 1, -1, -1))
+            pen = QPen(QColor(t.text), 1.5)
+            pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+            pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+            painter.setPen(pen)
+            centre = self.rect().center()
+            tip = centre + QPoint(0, 6)
+            painter.drawLine(centre - QPoint(0, 6), tip)
+            painter.drawPolyline([tip - QPoint(5, 5), tip, tip - QPoint(-5, 5)])

@@ -283,33 +283,32 @@ class FlowView(QAbstractScrollArea):
         area = event.rect()
         self.work.redraws += 1
         self.work.full_paints += area.contains(self.viewport().rect())
-        painter = QPainter(self.viewport())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillRect(area, self.flow.style.ground)
-        self._paint_cards(painter, area)
-        left, width = self.column()
-        for spot in self.flow.spots:
-            rect = self.spot_rect(spot)
-            if not rect.intersects(area):
-                continue
-            block, entry = self.block_at(spot), self.flow.entries[spot.entry]
-            selected = None
-            if block.selectable:
-                selected = self.selection.span(spot.entry, spot.block, block.length)
-            self.work.painted_blocks += 1
-            block.paint(
-                Canvas(
-                    painter,
-                    self.flow.style,
-                    left,
-                    spot.y,
-                    width,
-                    rect.intersected(area),
-                    selected,
-                    _is_card(entry),
+        with QPainter(self.viewport()) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.fillRect(area, self.flow.style.ground)
+            self._paint_cards(painter, area)
+            left, width = self.column()
+            for spot in self.flow.spots:
+                rect = self.spot_rect(spot)
+                if not rect.intersects(area):
+                    continue
+                block, entry = self.block_at(spot), self.flow.entries[spot.entry]
+                selected = None
+                if block.selectable:
+                    selected = self.selection.span(spot.entry, spot.block, block.length)
+                self.work.painted_blocks += 1
+                block.paint(
+                    Canvas(
+                        painter,
+                        self.flow.style,
+                        left,
+                        spot.y,
+                        width,
+                        rect.intersected(area),
+                        selected,
+                        _is_card(entry),
+                    )
                 )
-            )
-        painter.end()
 
     def _paint_cards(self, painter: QPainter, area: QRect) -> None:
         """The raised grounds of the user's messages in view."""
