@@ -132,12 +132,15 @@ class ChatTabs(QTabWidget):
         index, turn = self.indexOf(page), self._turns[page]
         title, state = one_line(self._titles[page]), states.sentence(turn)
         spoken = f"{isolated(title)}, {state}" if state else title
-        self.setTabText(index, without_mnemonics(title))
+        text = without_mnemonics(title)
+        if text != self.tabText(index):  # each setting lays all tabs out anew
+            self.setTabText(index, text)
         self.setTabToolTip(index, tooltip(spoken))
         self._bar.setAccessibleTabName(index, spoken)
         label = self._bar.tabButton(index, QTabBar.ButtonPosition.LeftSide)
         if isinstance(label, TabLabel):
-            label.setFixedSize(self._bar.tab_width() - _BESIDE, _HEIGHT)
+            if label.width() != self._bar.tab_width() - _BESIDE:
+                label.setFixedSize(self._bar.tab_width() - _BESIDE, _HEIGHT)
             label.show_tab(title, turn, front=index == self.currentIndex())
         button = self._bar.tabButton(index, QTabBar.ButtonPosition.RightSide)
         if button is not None:

@@ -15,6 +15,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QApplication,
+    QDialog,
     QHBoxLayout,
     QMainWindow,
     QMenu,
@@ -106,6 +107,8 @@ class Window(QMainWindow):
         """Keep what shall be there the next time; to be called once, after `closed`."""
         self._poll.stop()
         self.model.shut()
+        for dialog in self.findChildren(QDialog):
+            dialog.reject()
         for step in (self._keep_geometry, self.workspace.shut, self._preferences.save):
             try:
                 await step()
