@@ -12,7 +12,7 @@ from app.ui.plain import isolated, one_line, tooltip, without_mnemonics
 from app.ui.tab_label import TabLabel
 
 WIDEST: Final = 216
-NARROWEST: Final = 152
+NARROWEST: Final = 172
 _HEIGHT = 36
 _BESIDE = 36
 """What the close button and the gaps take of a tab's width."""
