@@ -46,9 +46,12 @@ class TabBar(QTabBar):
         return self.tabSizeHint(index)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        super().mouseReleaseEvent(event)
+        if event.button() != Qt.MouseButton.MiddleButton:
+            super().mouseReleaseEvent(event)
+            return
+        # Newer versions of Qt close here by themselves: never both.
         index = self.tabAt(event.position().toPoint())
-        if event.button() == Qt.MouseButton.MiddleButton and index >= 0:
+        if index >= 0:
             self.tabCloseRequested.emit(index)
 
 

@@ -21,7 +21,7 @@ SETTINGS = Settings(
 @pytest.mark.model
 @pytest.mark.slow
 def test_four_chats_stream_at_the_same_time(drive, starter, monkeypatch):
-    monkeypatch.setattr(desks, "TIMEOUT", 120.0)
+    monkeypatch.setattr(desks, "TIMEOUT", 40.0)
 
     async def scenario():
         host = LocalModel(lambda path: load_params(path, SETTINGS))
@@ -29,6 +29,7 @@ def test_four_chats_stream_at_the_same_time(drive, starter, monkeypatch):
         button = desk.find(QPushButton, "starterButton")
         await until(button.isVisible)
         desk.click(button)
+        await until(lambda: host.state.phase is ModelPhase.LOADING)
         most, grew = 0, set()
         for number in range(4):
             if number:
