@@ -11,11 +11,14 @@ import logging
 import os
 import sys
 import types
-from collections import deque
 from typing import Any
 
 _LOG = logging.getLogger(__name__)
 _LEVEL_WARN, _LEVEL_ERROR = 3, 4
+_REASON, _NO_REASON = "error loading model: ", "llama_model_loader: failed to load"
+
+_CALLBACKS: list[object] = []
+"""Functions that llama.cpp may call until the process ends."""
 
 
 def load() -> Any:
@@ -49,31 +52,26 @@ def _register_backends(api: Any) -> None:
 
 
 class NativeLog:
-    """llama.cpp's log lines: warnings go to our log, the last errors are kept to explain a failed load."""
+    """llama.cpp's log: its warnings go to ours, and why a file could not be loaded is kept."""
 
     def __init__(self, api: Any) -> None:
-        self._errors: deque[str] = deque(maxlen=8)
-        # The callback object must live as long as the library may call it.
-        self._callback = api.llama_log_callback(self._line)
-        api.llama_log_set(self._callback, ctypes.c_void_p(0))
-
-    @property
-    def last_error(self) -> str:
-        """The first error line since `clear`, which names the cause; "" when there was none."""
-        return self._errors[0] if self._errors else ""
+        self.reason = ""
+        callback = api.llama_log_callback(self._line)
+        api.llama_log_set(callback, ctypes.c_void_p(0))
+        _CALLBACKS.append(callback)
 
     def clear(self) -> None:
-        self._errors.clear()
+        self.reason = ""
 
     def _line(self, level: int, text: bytes, _data: object) -> None:
         line = text.decode("utf-8", "replace").strip()
-        if not line:
+        if level not in (_LEVEL_WARN, _LEVEL_ERROR) or not line:
             return
-        if level == _LEVEL_ERROR:
-            self._errors.append(line)
-        if level in (_LEVEL_WARN, _LEVEL_ERROR):
-            # Not ERROR: what matters of it reaches the user as the reason of a refusal.
-            _LOG.warning("%s", line)
+        # Not ERROR: what matters of it reaches the user as the reason of a refusal.
+        _LOG.warning("%s", line)
+        _, found, reason = line.partition(_REASON)
+        if found and not self.reason and not reason.startswith(_NO_REASON):
+            self.reason = reason[:200]
 
 
 def devices(api: Any) -> tuple[str, ...]:

@@ -80,11 +80,14 @@ class _Fit:
         self._weights = np.zeros(size)
         self._variance: npt.NDArray[Any] = np.eye(size) * _PRIOR_VARIANCE
         self._scale = 0.0
+        self._seen = 0
 
     def learn(self, features: npt.NDArray[np.float64], seconds: float) -> None:
         expected = self.predict(features)
-        if expected is not None and expected > 0:
+        # While little is known, a step may well be far from what was expected.
+        if expected and self._seen >= 4 * len(features):
             seconds = min(seconds, _OUTLIER * expected)
+        self._seen += 1
         self._scale = max(self._scale * _FORGETTING, seconds)
         spread = self._variance @ features
         gain = spread / (_FORGETTING + features @ spread)

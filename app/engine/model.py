@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from app import modelfile
 from app.engine.backend import MemoryKind
 from app.errors import ModelError
 from app.llama import NativeLog
@@ -33,7 +34,7 @@ class Model:
         Raises ModelError with words for the user, or LoadCancelledError.
         """
         path = Path(params.path)
-        _check_header(path)
+        modelfile.check(path)
         self._api = api
         self._cancelled = False
         log.clear()
@@ -47,10 +48,7 @@ class Model:
             self.close()
             raise LoadCancelledError
         if not self.handle:
-            raise ModelError(
-                f"{path.name} cannot be loaded: {log.last_error or 'llama.cpp gave no reason'}.",
-                "Choose another file, or download it again.",
-            )
+            raise modelfile.refused(path, log.reason)
         self.vocab = api.llama_model_get_vocab(self.handle)
         self.fingerprint = _fingerprint(path)
 
@@ -101,24 +99,6 @@ class Model:
     def _progress(self, progress: Callable[[float], bool], fraction: float) -> bool:
         self._cancelled = not progress(fraction)
         return not self._cancelled
-
-
-def _check_header(path: Path) -> None:
-    try:
-        with path.open("rb") as file:
-            head = file.read(8)
-    except FileNotFoundError:
-        raise ModelError(
-            f"There is no file {path}.", "It may have been moved or deleted."
-        ) from None
-    except OSError as error:
-        raise ModelError(f"{path.name} cannot be read: {error.strerror}.") from None
-    if head[:4] != b"GGUF":
-        raise ModelError(
-            f"{path.name} is not a GGUF model file.", "Choose a file that ends in .gguf."
-        )
-    if len(head) < 8 or int.from_bytes(head[4:8], "little") not in (2, 3):
-        raise ModelError(f"{path.name} has a GGUF version that this app does not know.")
 
 
 def _model_params(api: Any, params: LoadParams) -> Any:

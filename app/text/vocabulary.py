@@ -4,49 +4,19 @@ For the text worker only: llama.cpp ends its process on some inputs, so whatever
 """
 
 import ctypes
-import importlib.machinery
-import importlib.util
-import logging
 import os
 import sys
-import types
 from array import array
 from pathlib import Path
 from typing import Any
 
+from app import llama, modelfile
 from app.errors import ModelError
 from app.text.control import ControlToken, ControlTokens
 from app.text.stream import Vocabulary
 
-_log = logging.getLogger(__name__)
-
-_MAGIC = b"GGUF"
 _TEMPLATE_KEY = "tokenizer.chat_template"
 _GUARDS = ("\n", "\x01", "\x02")
-_LOG_WARN, _LOG_ERROR = 3, 4
-_LOG_REASON = "error loading model: "
-_LOG_NO_REASON = "llama_model_loader: failed to load"
-
-_kept: list[object] = []
-"""Functions that llama.cpp may call until the process ends."""
-
-
-def check_file(path: Path) -> None:
-    """Refuse what is not a GGUF file; raises ModelError with the reason."""
-    try:
-        if path.is_dir():
-            raise ModelError(f"“{path.name}” is a folder, not a model file.", "Choose a GGUF file.")
-        with path.open("rb") as file:
-            magic = file.read(len(_MAGIC))
-    except FileNotFoundError as error:
-        raise ModelError(
-            f"There is no file “{path.name}” any more.", "Choose another model."
-        ) from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "its name is not valid"
-        raise ModelError(f"“{path.name}” cannot be read: {reason}.") from error
-    if magic != _MAGIC:
-        raise ModelError(f"“{path.name}” is not a model in the GGUF format.", "Choose a GGUF file.")
 
 
 class LlamaVocabulary:
@@ -57,9 +27,9 @@ class LlamaVocabulary:
     """
 
     def __init__(self, path: Path) -> None:
-        check_file(path)
-        self._llama = _binding()
-        self._log = _LlamaLog(self._llama)
+        modelfile.check(path)
+        self._llama = llama.load()
+        self._log = llama.NativeLog(self._llama)
         self._model = self._load(path)
         self._vocab = self._llama.llama_model_get_vocab(self._model)
         if self._llama.llama_vocab_type(self._vocab) == self._llama.LLAMA_VOCAB_TYPE_NONE:
@@ -128,11 +98,7 @@ class LlamaVocabulary:
         params.n_gpu_layers = 0
         model = self._llama.llama_model_load_from_file(os.fsencode(path), params)
         if not model:
-            detail = f" ({self._log.reason})" if self._log.reason else ""
-            raise ModelError(
-                f"“{path.name}” cannot be loaded{detail}.",
-                "The file may be damaged, or of a kind that this version does not know.",
-            )
+            raise modelfile.refused(path, self._log.reason)
         return model
 
     def _table(self) -> tuple[bytes, bytes]:
@@ -187,35 +153,3 @@ class LlamaVocabulary:
             buffer = ctypes.create_string_buffer(size + 1)
             call(self._model, index, buffer, len(buffer))
         return buffer.value if size >= 0 else b""
-
-
-class _LlamaLog:
-    """Sends llama.cpp's warnings to the log, and keeps why a file could not be loaded."""
-
-    def __init__(self, llama: Any) -> None:
-        self.reason = ""
-        callback = llama.llama_log_callback(self._take)
-        llama.llama_log_set(callback, ctypes.c_void_p(None))
-        _kept.append(callback)
-
-    def _take(self, level: int, text: bytes, _data: object) -> None:
-        line = text.decode("utf-8", "replace").strip()
-        if level not in (_LOG_WARN, _LOG_ERROR) or not line:
-            return
-        _log.warning("llama.cpp: %s", line)
-        _, found, reason = line.partition(_LOG_REASON)
-        if found and not self.reason and not reason.startswith(_LOG_NO_REASON):
-            self.reason = reason[:200]
-
-
-def _binding() -> Any:
-    """The low-level binding, without the package's own front, which loads half a dozen libraries."""
-    if "llama_cpp" not in sys.modules:
-        spec = importlib.util.find_spec("llama_cpp")
-        if spec is None or spec.submodule_search_locations is None:
-            raise ModelError("llama-cpp-python is not installed.", "Install the app again.")
-        package = types.ModuleType("llama_cpp")
-        package.__path__ = list(spec.submodule_search_locations)
-        package.__spec__ = spec
-        sys.modules["llama_cpp"] = package
-    return importlib.import_module("llama_cpp.llama_cpp")

@@ -54,7 +54,7 @@ class ActionButton(QToolButton):
     """A quiet text button.  Not `revealed` it is invisible until it has the focus, but always reachable."""
 
     chosen = Signal(object)
-    focused = Signal(object)
+    focusMoved = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -100,7 +100,11 @@ class ActionButton(QToolButton):
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
-        self.focused.emit(self)
+        self.focusMoved.emit()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.focusMoved.emit()
 
     def enterEvent(self, event: QEnterEvent) -> None:
         super().enterEvent(event)
@@ -140,11 +144,7 @@ class ActionPool:
         keys = {item.key for item in wanted}
         same = keys == self._used.keys()
         for key in [key for key in self._used if key not in keys]:
-            button = self._used.pop(key)
-            if button.hasFocus():
-                self._home.setFocus()
-            button.hide()
-            self._free.append(button)
+            self._give_back(self._used.pop(key))
         made: list[ActionButton] = []
         ends: dict[tuple[int, int], int] = {}
         for item in wanted:
@@ -157,6 +157,12 @@ class ActionPool:
             for before, after in pairwise(self.buttons):
                 QWidget.setTabOrder(before, after)
         return made
+
+    def _give_back(self, button: ActionButton) -> None:
+        if button.hasFocus():
+            self._home.setFocus()
+        button.hide()
+        self._free.append(button)
 
     def _take(self, made: list[ActionButton]) -> ActionButton:
         if self._free:

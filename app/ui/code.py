@@ -68,12 +68,14 @@ class CodeBlock(LeafBlock):
         self._seen = len(self.leaf.lines)
 
     def grow(self, leaf: Code) -> None:
-        """The leaf has other lines at its end."""
+        """The leaf has other lines at its end; colours found before do not hold any more."""
         self.leaf = leaf
         self.place = leaf.place
         self._made_for = None
-        for line in [line for line in self._layouts if line >= self._seen - 1]:
-            del self._layouts[line]
+        if self._colours:
+            self._layouts.clear()
+        self._colouring, self._coloured = None, False
+        self._colours = []
 
     def drop(self) -> None:
         self._layouts.clear()
@@ -103,9 +105,11 @@ class CodeBlock(LeafBlock):
         return True
 
     def colour_slice(self) -> bool:
-        """Colour for a few milliseconds; True when the colours are there."""
-        if self._colouring is None or not self._colouring.step():
-            return self._coloured
+        """Colour for a few milliseconds; True when there is nothing more to do."""
+        if self._colouring is None:
+            return True
+        if not self._colouring.step():
+            return False
         self._colours = self._colouring.lines
         self._colouring, self._coloured = None, True
         self._layouts.clear()
@@ -179,9 +183,10 @@ class CodeBlock(LeafBlock):
         canvas.painter.drawRoundedRect(bar, _BAR / 2, _BAR / 2)
 
     def _layout(self, line: int) -> QTextLayout:
-        if line not in self._layouts:
-            self._layouts[line] = self._make_layout(line)
-        return self._layouts[line]
+        layout = self._layouts.get(line)
+        if layout is None or layout.text() != self.leaf.lines[line]:
+            layout = self._layouts[line] = self._make_layout(line)
+        return layout
 
     def _make_layout(self, line: int) -> QTextLayout:
         if self._style is None:

@@ -60,7 +60,7 @@ class Colouring:
 
     def __init__(self, language: str, lines: Sequence[str]) -> None:
         self.lines: list[list[Coloured]] = [[] for _ in lines]
-        self._texts = lines
+        self._texts = tuple(lines)
         self._pieces = self._lex(language)
 
     def step(self, seconds: float = SLICE_SECONDS) -> bool:

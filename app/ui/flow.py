@@ -56,8 +56,8 @@ class Flow:
             self.forget(entry.blocks)
         del self.entries[length:]
         self._offsets.truncate(length)
+        self.spots = []
         if self._anchor[0] >= length:
-            self._anchor = (0, 0, 0)
             self._to_end()
 
     def estimate_again(self) -> None:
@@ -102,12 +102,21 @@ class Flow:
     def place(self) -> None:
         """Find what is in view, and make it exact.  `fresh` then holds the ids of blocks laid out on the way."""
         self.fresh.clear()
+        self._stay_inside()
         if self.following:
             self._to_end()
         if self._walk() < self.height and self._anchor != (0, 0, 0):
             self._to_end()
             self._walk()
         self._evict()
+
+    def _stay_inside(self) -> None:
+        """The block at the anchor may be gone: its message became shorter."""
+        entry, block, _ = self._anchor
+        if entry < len(self.entries) and self.entries[entry].is_open:
+            last = len(self.entries[entry].blocks) - 1
+            if block > last:
+                self._anchor = (entry, last, 0)
 
     @property
     def at_end(self) -> bool:

@@ -25,15 +25,14 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QToolTip, QWidget
 
 from app.chat.models import Message, Role, Status
-from app.ui import accessible
-from app.ui.actions import ActionButton, ActionPool, JumpButton, Wanted
+from app.ui import accessible, preload
+from app.ui.actions import ActionButton, JumpButton
 from app.ui.code import CodeBlock
 from app.ui.colour_queue import ColourQueue
 from app.ui.entry import Entry
-from app.ui.flow import Spot
 from app.ui.flow_view import FlowView
 from app.ui.inline import shown_address
-from app.ui.message_frame import FootBlock, Verb
+from app.ui.message_actions import MessageActions
 from app.ui.pointer import Pointer
 
 translate = QCoreApplication.translate
@@ -77,14 +76,15 @@ class Transcript(FlowView):
         self.setAccessibleName(translate("Transcript", "Transcript"))
         self._index: dict[int, int] = {}
         self._waiting: set[int] = set()
-        self._hovered: int | None = None
         self._flushes = 0
         self._redraw = QTimer(self)
         self._redraw.setSingleShot(True)
         self._redraw.timeout.connect(self.flush)
         self._colours = ColourQueue(self)
         self._colours.coloured.connect(self._show_colours)
-        self._pool = ActionPool(self.viewport(), self)
+        self._actions = MessageActions(self)
+        self._actions.regenerate.connect(self.regenerateRequested)
+        self._actions.retry.connect(self.retryRequested)
         self._pointer = Pointer(self)
         self._pointer.linkClicked.connect(self.linkActivated)
         self._pointer.selected.connect(self._offer_selection)
@@ -149,7 +149,7 @@ class Transcript(FlowView):
             del self._index[entry.message.id]
         self._waiting = {waiting for waiting in self._waiting if waiting < index}
         self.selection.truncate(index)
-        self._hovered = None
+        self._actions.hover(None)
         self._colours.clear()
         self.flow.truncate(index)
 
@@ -173,71 +173,19 @@ class Transcript(FlowView):
     # --- what is on top of the flow ---------------------------------------------------------------------------
 
     def placed(self) -> None:
-        wanted: list[Wanted] = []
-        last_answer = self._last_answer()
+        self._actions.place()
         for spot in self.flow.spots:
             block = self.block_at(spot)
-            if isinstance(block, CodeBlock):
-                wanted.append(self._copy_code(spot, block))
-                if self.flow.entries[spot.entry].is_complete(spot.block):
-                    self._colours.ask(block)
-            elif isinstance(block, FootBlock):
-                wanted += self._foot_actions(spot, block, spot.entry == last_answer)
-        for button in self._pool.place(wanted):
-            button.chosen.connect(self._act)
-            button.focused.connect(self._reveal_focused)
+            complete = self.flow.entries[spot.entry].is_complete(spot.block)
+            if isinstance(block, CodeBlock) and complete:
+                self._colours.ask(block)
         self._place_jump()
-
-    def _last_answer(self) -> int:
-        entries = self.flow.entries
-        last = len(entries) - 1
-        return last if entries and entries[last].message.role is Role.ASSISTANT else last - 1
-
-    def _copy_code(self, spot: Spot, block: CodeBlock) -> Wanted:
-        left, width = self.column()
-        area = block.copy_area(left, spot.y, width)
-        message = self.flow.entries[spot.entry].message.id
-        return Wanted(message, spot.block, Verb.COPY_CODE, area, at_right=True, revealed=True)
-
-    def _foot_actions(self, spot: Spot, foot: FootBlock, is_last: bool) -> list[Wanted]:
-        message = self.flow.entries[spot.entry].message.id
-        focused = self._pool.focused()
-        shown = is_last or spot.entry == self._hovered
-        shown = shown or (focused is not None and focused.message == message)
-        left, width = self.column()
-        if foot.revealed != shown:
-            foot.revealed = shown
-            self.viewport().update(self.spot_rect(spot))
-        row = foot.row(left, spot.y, width)
-        return [
-            Wanted(message, -1, verb, row, at_right=False, revealed=shown or verb is Verb.RETRY)
-            for verb in foot.verbs
-        ]
 
     def _place_jump(self) -> None:
         self._jump.setVisible(not self.following)
         area = self.viewport().geometry()
         size = JumpButton.SIZE
         self._jump.move(area.center().x() - size // 2, area.bottom() - size - _JUMP_MARGIN)
-
-    @Slot(object)
-    def _act(self, button: ActionButton) -> None:
-        wanted = button.wanted
-        if wanted is None or wanted.message not in self._index:
-            return
-        entry = self.flow.entries[self._index[wanted.message]]
-        if wanted.verb is Verb.REGENERATE:
-            self.regenerateRequested.emit(wanted.message)
-        elif wanted.verb is Verb.RETRY:
-            self.retryRequested.emit(wanted.message)
-        else:
-            whole = wanted.verb is Verb.COPY_ANSWER
-            self._copy(entry.text if whole else entry.code_of(wanted.block))
-            button.thank()
-
-    @Slot(object)
-    def _reveal_focused(self, button: ActionButton) -> None:
-        self.placed()
 
     @Slot(object)
     def _show_colours(self, block: CodeBlock) -> None:
@@ -251,7 +199,7 @@ class Transcript(FlowView):
         """Copy what is selected."""
         text = self.selection.text(self.flow.entries)
         if text:
-            self._copy(text)
+            QGuiApplication.clipboard().setText(text)
 
     def select_all(self) -> None:
         """Select every message."""
@@ -261,10 +209,6 @@ class Transcript(FlowView):
     def selected_text(self) -> str:
         """What `copy` would copy."""
         return self.selection.text(self.flow.entries)
-
-    @staticmethod
-    def _copy(text: str) -> None:
-        QGuiApplication.clipboard().setText(text)
 
     @Slot()
     def _offer_selection(self) -> None:
@@ -285,6 +229,9 @@ class Transcript(FlowView):
 
     def message_text(self, index: int) -> str:
         """What a reader sees of one message."""
+        if self._waiting:
+            # What is taken in must also be laid out: a paint may come before the next redraw.
+            self.flush()
         entry = self.flow.entries[index]
         if not entry.is_open:
             entry.open(self.flow.width, self.flow.style)
@@ -305,7 +252,7 @@ class Transcript(FlowView):
 
     def action_buttons(self) -> list[ActionButton]:
         """The buttons in view, from top to bottom."""
-        return self._pool.buttons
+        return self._actions.buttons
 
     def counts(self) -> ViewCounts:
         """What was done so far."""
@@ -350,19 +297,14 @@ class Transcript(FlowView):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self._pointer.move(event)
         spot = self.spot_under(event.position().toPoint())
-        self._hover(spot.entry if spot is not None else None)
+        self._actions.hover(spot.entry if spot is not None else None)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         self._pointer.release(event)
 
-    def _hover(self, entry: int | None) -> None:
-        if entry != self._hovered:
-            self._hovered = entry
-            self.placed()
-
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Leave:
-            self._hover(None)
+            self._actions.hover(None)
         elif isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             self._show_address(event)
             return True
@@ -394,9 +336,11 @@ class Transcript(FlowView):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.flush()
+        preload.begin()
         self._colours.resume()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
+        self.flow.spots = []
         self._redraw.stop()
         self._colours.pause()

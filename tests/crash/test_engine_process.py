@@ -108,7 +108,7 @@ def test_a_file_that_is_no_model_is_refused_and_the_child_ends(
     path = tmp_path / "notes.gguf"
     path.write_text("shopping list")
     pipe.send(Load(LoadParams(str(path))))
-    assert "not a GGUF" in wait_for(pipe, LoadFailed).reason
+    assert "not a model in the GGUF format" in wait_for(pipe, LoadFailed).reason
     child.join(WATCHDOG)
     assert child.exitcode == 0
 

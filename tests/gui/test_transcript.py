@@ -176,6 +176,23 @@ def test_actions_show_for_the_last_answer_under_the_mouse_and_with_the_focus(
     qtbot.waitUntil(lambda: revealed(view, "copyAnswer") == [False, True])
     buttons(view, "copyAnswer")[0].setFocus(Qt.FocusReason.TabFocusReason)
     qtbot.waitUntil(lambda: revealed(view, "copyAnswer") == [True, True])
+    view.setFocus()
+    qtbot.waitUntil(lambda: revealed(view, "copyAnswer") == [False, True])
+
+
+def test_the_focus_of_a_button_that_leaves_the_view_goes_to_the_transcript(
+    view: Transcript, chat: Chat, qtbot: QtBot
+) -> None:
+    view.set_messages([chat.answer("```\nx\n```\n\n```\ny\n```\n\n" + "para\n\n" * 100)])
+    view.scroll_to_top()
+    first = buttons(view, "copyCode")[0]
+    first.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.waitUntil(first.hasFocus)
+    view.scroll_by(2_000)
+    assert view.action_buttons() == []
+    qtbot.waitUntil(view.hasFocus)
+    view.scroll_to_top()
+    assert len(buttons(view, "copyCode")) == 2
 
 
 def test_copying_code_gives_the_block_exactly(view: Transcript, chat: Chat, qtbot: QtBot) -> None:

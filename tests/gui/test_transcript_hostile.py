@@ -106,7 +106,7 @@ def test_no_local_file_is_opened(view: Transcript, chat: Chat, tmp_path: Path) -
         "/dev/random",
         f"file://{pipe}",
         str(pipe),
-        "file:///home/u/secret.png",
+        "file:///srv/u/secret.png",
         "\\\\\\\\host\\s\\a.png",
         "file://host/s/a.png",
         "qrc:/x.png",

@@ -59,6 +59,7 @@ def test_the_second_half_of_an_answer_costs_what_the_first_did(
     assert second.alive < 220
 
 
+@pytest.mark.slow
 def test_a_blitted_stream_equals_a_painted_one(view: Transcript, empty_answer: Message) -> None:
     text = answer_of(2_000) + "> quote\n> more\n\n" + "```sh\nls\n" + "echo x\n" * 40
     for at in range(0, len(text), 83):
@@ -88,6 +89,7 @@ def test_opening_a_long_chat_touches_only_what_is_seen(view: Transcript, chat: C
     assert counts.laid_out < 80
 
 
+@pytest.mark.slow
 def test_scrolling_through_a_chat_keeps_few_layouts(view: Transcript, chat: Chat) -> None:
     view.set_messages(chat.history(100, 600))
     for _ in range(100):
@@ -96,6 +98,7 @@ def test_scrolling_through_a_chat_keeps_few_layouts(view: Transcript, chat: Chat
     assert view.counts().alive < 240
 
 
+@pytest.mark.slow
 def test_a_hidden_view_only_takes_notes(
     view: Transcript, empty_answer: Message, qtbot: QtBot
 ) -> None:
@@ -147,3 +150,14 @@ def test_a_table_that_streams_moves_its_columns_together(
         view.append_text(empty_answer.id, " and more |\n")
         view.flush()
         assert on_screen(view) == painted_anew(view)
+
+
+def test_reading_the_text_between_two_redraws_leaves_nothing_unlaid(
+    view: Transcript, empty_answer: Message
+) -> None:
+    """Whoever asks for the text (a screen reader) takes it in before the redraw; a paint may come first."""
+    text = answer_of(6_000)
+    for start in range(0, len(text), 97):
+        view.append_text(empty_answer.id, text[start : start + 97])
+        assert view.plain_text()
+        view.grab()

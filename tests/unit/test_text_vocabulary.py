@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from app import modelfile
 from app.errors import ModelError
-from app.text.vocabulary import LlamaVocabulary, check_file
+from app.text.vocabulary import LlamaVocabulary
 from tests.tiny_text import (
     CHATML,
     blank_vocabulary,
@@ -105,7 +106,7 @@ def test_files_that_are_no_models_are_refused_with_a_reason(tmp_path: Path) -> N
         (Path("a\0b"), "cannot be read"),
     ):
         with pytest.raises(ModelError, match=reason):
-            check_file(path)
+            modelfile.check(path)
 
 
 def test_a_damaged_file_and_one_without_vocabulary_are_refused(tiny: Path, tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+"""Which buttons the messages in view have, when they show, and what they do.
+
+The actions under an answer show for the last answer, for the message under the mouse, and for the one whose
+button has the focus; Retry always shows.
+"""
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+
+from app.chat.models import Role
+from app.ui.actions import ActionButton, ActionPool, Wanted
+from app.ui.code import CodeBlock
+from app.ui.entry import Entry
+from app.ui.flow import Spot
+from app.ui.flow_view import FlowView
+from app.ui.message_frame import FootBlock, Verb
+
+
+class MessageActions(QObject):
+    """Buttons of the messages of one view."""
+
+    regenerate = Signal(int)
+    retry = Signal(int)
+
+    def __init__(self, view: FlowView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._pool = ActionPool(view.viewport(), view)
+        self._hovered: int | None = None
+        self._placing = False
+
+    @property
+    def buttons(self) -> list[ActionButton]:
+        """The buttons in view, from top to bottom."""
+        return self._pool.buttons
+
+    def hover(self, entry: int | None) -> None:
+        """The mouse is over this message."""
+        if entry != self._hovered:
+            self._hovered = entry
+            self.place()
+
+    @Slot()
+    def place(self) -> None:
+        """Put the buttons where the flow's blocks are (which may move the focus, and so ask for it again)."""
+        if self._placing:
+            return
+        self._placing = True
+        made = self._pool.place(self._wanted())
+        self._placing = False
+        for button in made:
+            button.chosen.connect(self._act)
+            button.focusMoved.connect(self.place)
+
+    def _wanted(self) -> list[Wanted]:
+        wanted: list[Wanted] = []
+        for spot in self._view.flow.spots:
+            block = self._view.block_at(spot)
+            if isinstance(block, CodeBlock):
+                wanted.append(self._copy_code(spot, block))
+            elif isinstance(block, FootBlock):
+                wanted += self._under(spot, block)
+        return wanted
+
+    def _entry(self, spot: Spot) -> Entry:
+        return self._view.flow.entries[spot.entry]
+
+    def _copy_code(self, spot: Spot, block: CodeBlock) -> Wanted:
+        left, width = self._view.column()
+        area = block.copy_area(left, spot.y, width)
+        message = self._entry(spot).message.id
+        return Wanted(message, spot.block, Verb.COPY_CODE, area, at_right=True, revealed=True)
+
+    def _under(self, spot: Spot, foot: FootBlock) -> list[Wanted]:
+        message = self._entry(spot).message.id
+        shown = self._shows(spot.entry, message)
+        if foot.revealed != shown:
+            foot.revealed = shown
+            self._view.viewport().update(self._view.spot_rect(spot))
+        left, width = self._view.column()
+        row = foot.row(left, spot.y, width)
+        return [
+            Wanted(message, -1, verb, row, at_right=False, revealed=shown or verb is Verb.RETRY)
+            for verb in foot.verbs
+        ]
+
+    def _shows(self, entry: int, message: int) -> bool:
+        focused = self._pool.focused()
+        if focused is not None and focused.message == message:
+            return True
+        return entry in (self._hovered, self._last_answer())
+
+    def _last_answer(self) -> int:
+        entries = self._view.flow.entries
+        last = len(entries) - 1
+        return last if entries and entries[last].message.role is Role.ASSISTANT else last - 1
+
+    @Slot(object)
+    def _act(self, button: ActionButton) -> None:
+        wanted = button.wanted
+        if wanted is None:
+            return
+        if wanted.verb is Verb.REGENERATE:
+            self.regenerate.emit(wanted.message)
+        elif wanted.verb is Verb.RETRY:
+            self.retry.emit(wanted.message)
+        else:
+            self._copy(wanted)
+            button.thank()
+
+    def _copy(self, wanted: Wanted) -> None:
+        for spot in self._view.flow.spots:
+            entry = self._entry(spot)
+            if entry.message.id == wanted.message:
+                whole = wanted.verb is Verb.COPY_ANSWER
+                text = entry.text if whole else entry.code_of(wanted.block)
+                QGuiApplication.clipboard().setText(text)
+                return
