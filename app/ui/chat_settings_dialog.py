@@ -4,13 +4,13 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.chat.models import Conversation, ConversationSettings
 from app.settings import Settings
 from app.ui import theme
 from app.ui.conversation_model import shown_title
-from app.ui.fields import Form, Item
+from app.ui.fields import Form, Item, Tick
 from app.ui.plain import ElidedLabel
 from app.ui.settings_dialog import SAMPLING_ITEMS, buttons
 
@@ -25,7 +25,7 @@ class Own(QWidget, Generic[_T]):
     def __init__(self, name: str, label: str, ticked: bool, form: Form[_T]) -> None:
         super().__init__()
         self._form = form
-        self._box = QCheckBox(label, self)
+        self._box = Tick(label, self)
         self._box.setObjectName(name)
         self._box.setAccessibleName(label)
         self._box.setChecked(ticked)

@@ -4,7 +4,7 @@ A thin adapter over the conversations that the service tells of; it changes noth
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Final
 
@@ -85,6 +85,7 @@ class ConversationModel(QAbstractListModel):
         self._hidden: set[int] = set()
         self._sought = ""
         self._rows: list[Row] = []
+        self._places: dict[int, int] = {}
         self._held = False
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
@@ -151,18 +152,20 @@ class ConversationModel(QAbstractListModel):
         self.refresh()
 
     def set_turn(self, conversation_id: int, turn: TurnState) -> None:
+        # Ten times a second for each busy chat: no look at the other rows.
         self._turns[conversation_id] = turn
-        self.refresh()
+        place = self._places.get(conversation_id)
+        if place is not None and self._rows[place].turn != turn:
+            self._rows[place] = replace(self._rows[place], turn=turn)
+            self.dataChanged.emit(self.index(place), self.index(place))
 
     def seek(self, text: str) -> None:
         self._sought = text
         self.refresh()
 
     def index_of(self, conversation_id: int) -> QModelIndex:
-        for number, row in enumerate(self._rows):
-            if row.conversation is not None and row.conversation.id == conversation_id:
-                return self.index(number)
-        return QModelIndex()
+        place = self._places.get(conversation_id)
+        return QModelIndex() if place is None else self.index(place)
 
     def hold(self, held: bool) -> None:
         """Keep every row in its place while a title is being edited."""
@@ -179,6 +182,8 @@ class ConversationModel(QAbstractListModel):
             if not self._held:
                 self.beginResetModel()
                 self._rows = rows
+                chats = (row.conversation for row in rows)
+                self._places = {chat.id: place for place, chat in enumerate(chats) if chat}
                 self.endResetModel()
             return
         old, self._rows = self._rows, rows

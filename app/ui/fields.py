@@ -18,6 +18,7 @@ from PySide6.QtGui import (
     QRegularExpressionValidator,
 )
 from PySide6.QtWidgets import (
+    QAbstractSpinBox,
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
@@ -93,6 +94,27 @@ class Choice(QComboBox):
         arrow.paint(painter, QRect(place, QSize(icons.SMALL, icons.SMALL)))
 
 
+class Tick(QCheckBox):
+    """A box that can be ticked, drawn so that it can be seen on both grounds."""
+
+    def paintEvent(self, _: QPaintEvent) -> None:
+        t = theme.tokens()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(0.5, (self.height() - icons.SMALL) // 2 + 0.5, 15, 15)
+        painter.setPen(QColor(t.accent if self.isChecked() or self.hasFocus() else t.quiet))
+        painter.setBrush(QColor(t.accent if self.isChecked() else t.ground))
+        painter.drawRoundedRect(box, 4, 4)
+        if self.isChecked():
+            icons.icon("check", t.on_accent).paint(painter, box.toAlignedRect())
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(box.adjusted(-0.5, -0.5, 0.5, 0.5), 4.5, 4.5)
+        painter.setPen(QColor(t.text if self.isEnabled() else t.quiet))
+        words = QRectF(self.rect()).adjusted(icons.SMALL + theme.GAP_2, 0, 0, 0)
+        painter.drawText(words, int(Qt.AlignmentFlag.AlignVCenter), self.text())
+
+
 class Form(QWidget, Generic[_T]):
     """Rows for some fields of one frozen dataclass; `value()` is the object with what is in them."""
 
@@ -158,7 +180,7 @@ class Form(QWidget, Generic[_T]):
         if get_origin(kind) is Literal:
             return self._choice(item, get_args(kind), value)
         if isinstance(value, bool):
-            box = QCheckBox(self)
+            box = Tick(self)
             box.setChecked(value)
             return box
         if item.name == "seed":
@@ -185,6 +207,7 @@ class Form(QWidget, Generic[_T]):
         box = QSpinBox(self)
         box.setGroupSeparatorShown(True)
         box.setRange(int(low), int(high))
+        _indent(box)
         box.setSpecialValueText(item.special)
         box.setValue(value)
         return box
@@ -193,6 +216,7 @@ class Form(QWidget, Generic[_T]):
         low, high = settings.RANGES[item.name]
         box = QDoubleSpinBox(self)
         box.setRange(low, high)
+        _indent(box)
         box.setDecimals(2)
         box.setSingleStep(0.05)
         box.setValue(value)
@@ -218,3 +242,8 @@ class Form(QWidget, Generic[_T]):
                 highest = int(settings.RANGES[name][1])
                 return min(int(editor.text()), highest) if editor.text() else None
         raise TypeError(f"no way to read {type(editor).__name__}")
+
+
+def _indent(box: QAbstractSpinBox) -> None:
+    # Padding in a style sheet moves the frame of a spin box and not its text.
+    box.lineEdit().setTextMargins(theme.GAP_2 - 2, 0, theme.GAP_2 - 2, 0)

@@ -14,6 +14,8 @@ from app.ui.model_button import STARTER_NAME
 from app.ui.preferences import Preferences
 from app.ui.settings_dialog import LOAD_FIELDS
 
+_NOTE_SECONDS = 20.0
+
 
 class ModelControl(QObject):
     """Turns wishes into calls of the host.  `state_changed` carries every new `ModelState`."""
@@ -133,6 +135,8 @@ class ModelControl(QObject):
         if state.phase is ModelPhase.READY:
             self._replace(None)
             self._preferences.update(model_path=state.path)
+            if state.notes:
+                self._banner.post(Notice(" ".join(state.notes), "info", seconds=_NOTE_SECONDS))
         elif state.phase is ModelPhase.FAILED:
             self._replace(
                 Notice(

@@ -3,7 +3,7 @@
 Widgets here emit what the user wants and change nothing by themselves.
 """
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -117,6 +117,27 @@ class ConversationList(QListView):
             self.setCurrentIndex(index)
 
 
+class SearchField(TextField):
+    """What titles are searched for; Esc empties it before it means anything else."""
+
+    def event(self, event: QEvent) -> bool:
+        if (
+            event.type() == QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and event.key() == Qt.Key.Key_Escape
+            and self.text()
+        ):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.clear()
+        else:
+            super().keyPressEvent(event)
+
+
 class Sidebar(QFrame):
     """New chat, search, the list, settings."""
 
@@ -129,7 +150,7 @@ class Sidebar(QFrame):
         self.setFixedWidth(theme.SIDEBAR)
         self.model = ConversationModel(self)
         self.list = ConversationList(self.model, self)
-        self.search = TextField("searchField", "Search chats", self)
+        self.search = SearchField("searchField", "Search chats", self)
         self.search.setPlaceholderText("Search")
         self.search.setClearButtonEnabled(True)
         self.search.textChanged.connect(self.model.seek)

@@ -12,7 +12,7 @@ from app.ui.plain import isolated, one_line, tooltip, without_mnemonics
 from app.ui.tab_label import TabLabel
 
 WIDEST: Final = 216
-NARROWEST: Final = 152
+NARROWEST: Final = 172
 _HEIGHT = 36
 _BESIDE = 36
 """What the close button and the gaps take of a tab's width."""
@@ -46,9 +46,12 @@ class TabBar(QTabBar):
         return self.tabSizeHint(index)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        super().mouseReleaseEvent(event)
+        if event.button() != Qt.MouseButton.MiddleButton:
+            super().mouseReleaseEvent(event)
+            return
+        # Newer versions of Qt close here by themselves: never both.
         index = self.tabAt(event.position().toPoint())
-        if event.button() == Qt.MouseButton.MiddleButton and index >= 0:
+        if index >= 0:
             self.tabCloseRequested.emit(index)
 
 
@@ -132,12 +135,15 @@ class ChatTabs(QTabWidget):
         index, turn = self.indexOf(page), self._turns[page]
         title, state = one_line(self._titles[page]), states.sentence(turn)
         spoken = f"{isolated(title)}, {state}" if state else title
-        self.setTabText(index, without_mnemonics(title))
+        text = without_mnemonics(title)
+        if text != self.tabText(index):  # each setting lays all tabs out anew
+            self.setTabText(index, text)
         self.setTabToolTip(index, tooltip(spoken))
         self._bar.setAccessibleTabName(index, spoken)
         label = self._bar.tabButton(index, QTabBar.ButtonPosition.LeftSide)
         if isinstance(label, TabLabel):
-            label.setFixedSize(self._bar.tab_width() - _BESIDE, _HEIGHT)
+            if label.width() != self._bar.tab_width() - _BESIDE:
+                label.setFixedSize(self._bar.tab_width() - _BESIDE, _HEIGHT)
             label.show_tab(title, turn, front=index == self.currentIndex())
         button = self._bar.tabButton(index, QTabBar.ButtonPosition.RightSide)
         if button is not None:

@@ -254,7 +254,7 @@ QAbstractSpinBox {{
     background: {ground}; color: {text}; border: 1px solid {line}; border-radius: {radius}px;
     min-height: 28px; selection-background-color: {selection}; selection-color: {text};
 }}
-QAbstractSpinBox QLineEdit {{ background: transparent; border: 0; min-height: 0; padding: 0 7px; }}
+QAbstractSpinBox QLineEdit {{ background: transparent; border: 0; min-height: 0; padding: 0; }}
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ subcontrol-origin: border; width: 0; height: 0; border: 0; }}
 QAbstractSpinBox:focus {{ border-color: {accent}; }}
 QAbstractSpinBox:disabled, QLineEdit:disabled, QDialog QPlainTextEdit:disabled {{ background: {raised}; color: {quiet}; }}

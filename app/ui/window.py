@@ -4,23 +4,18 @@ import asyncio
 import logging
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, Qt, QTimer, QUrl
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
-    QDesktopServices,
     QGuiApplication,
     QKeySequence,
     QShortcut,
 )
 from PySide6.QtWidgets import (
     QApplication,
-    QHBoxLayout,
+    QDialog,
     QMainWindow,
-    QMenu,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
 )
 
 from app import paths
@@ -29,11 +24,12 @@ from app.chat.ports import ConversationStore, ModelHost, ModelState
 from app.chat.turns import ChatService
 from app.errors import AppError
 from app.settings import Settings
-from app.ui import aio, geometry, icons, theme
+from app.ui import aio, geometry, layout, theme
 from app.ui.banner import Banner, Notice
 from app.ui.chat_settings_dialog import ChatSettingsDialog
 from app.ui.chat_tab import ChatTab
-from app.ui.commands import COMMANDS, ShortcutsDialog, spelled
+from app.ui.commands import COMMANDS, ShortcutsDialog
+from app.ui.links import LinkOffer
 from app.ui.model_button import ModelButton
 from app.ui.model_control import ModelControl
 from app.ui.plain import one_line
@@ -48,7 +44,6 @@ _log = logging.getLogger(__name__)
 
 _GEOMETRY_KEY = "window"
 _STATUS_MS = 400
-_LINK_SECONDS = 20.0
 _LAST_SECONDS = 3.0
 """How long the end waits for what is still being saved."""
 
@@ -79,9 +74,10 @@ class Window(QMainWindow):
             chat, store, self.tabs, self.sidebar.model, self.banner, self._make_tab
         )
         self.model = ModelControl(host, preferences, self.banner, starter, self._busy_count, self)
+        self.links = LinkOffer(self.banner, self)
         self.model_button = ModelButton(starter is not None, self)
         self._actions: dict[str, QAction] = {}
-        self._lay_out()
+        self.setCentralWidget(layout.central(self.sidebar, self.tabs, self.banner, self.status))
         self._add_commands()
         self._connect()
         self._poll = QTimer(self)
@@ -106,6 +102,8 @@ class Window(QMainWindow):
         """Keep what shall be there the next time; to be called once, after `closed`."""
         self._poll.stop()
         self.model.shut()
+        for dialog in self.findChildren(QDialog):
+            dialog.reject()
         for step in (self._keep_geometry, self.workspace.shut, self._preferences.save):
             try:
                 await step()
@@ -159,34 +157,6 @@ class Window(QMainWindow):
 
     # --- building --------------------------------------------------------------------------------------------
 
-    def _lay_out(self) -> None:
-        middle = QWidget(self)
-        column = QVBoxLayout(middle)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.tabs, 1)
-        foot = QWidget(self)
-        foot.setObjectName("noticeRow")
-        foot.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        notice_row = QHBoxLayout(foot)
-        notice_row.setContentsMargins(theme.GAP_4, 0, theme.GAP_4, theme.GAP_2)
-        notice_row.addStretch(1)
-        notice_row.addWidget(self.banner, 1000)
-        notice_row.addStretch(1)
-        column.addWidget(foot)
-        central = QWidget(self)
-        across = QHBoxLayout()
-        across.setContentsMargins(0, 0, 0, 0)
-        across.setSpacing(0)
-        across.addWidget(self.sidebar)
-        across.addWidget(middle, 1)
-        whole = QVBoxLayout(central)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addLayout(across, 1)
-        whole.addWidget(self.status)
-        self.setCentralWidget(central)
-
     def _add_commands(self) -> None:
         for command in COMMANDS:
             action = QAction(command.label, self)
@@ -199,31 +169,7 @@ class Window(QMainWindow):
             shortcut = QShortcut(QKeySequence(f"Ctrl+{number}"), self)
             shortcut.setObjectName(f"tab{number}Shortcut")
             shortcut.activated.connect(self._tab_key)
-        self._add_corners()
-
-    def _add_corners(self) -> None:
-        side = icons.IconButton("sidebar", "List of chats", "sidebarButton", self)
-        side.relabel("Show or hide the list of chats", "List of chats (Ctrl+B)")
-        side.clicked.connect(self.toggleSidebar)
-        plus = icons.IconButton("plus", "New chat", "newTabButton", self)
-        plus.relabel("New chat", "New chat (Ctrl+T)")
-        plus.clicked.connect(self.newChat)
-        menu_button = icons.IconButton("menu", "Menu", "menuButton", self)
-        menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu_button.setMenu(self._menu(menu_button))
-        self.tabs.add_corner(side, left=True)
-        for widget in (plus, self.model_button, menu_button):
-            self.tabs.add_corner(widget)
-
-    def _menu(self, parent: QWidget) -> QMenu:
-        menu = QMenu(parent)
-        menu.setObjectName("mainMenu")
-        for command in COMMANDS:
-            if command.in_menu:
-                action = self._actions[command.name]
-                action.setToolTip(f"{command.label} ({spelled(command.keys)})")
-                menu.addAction(action)
-        return menu
+        layout.fill_corners(self.tabs, self.model_button, self._actions)
 
     def _connect(self) -> None:
         self.sidebar.new_requested.connect(self.newChat)
@@ -251,7 +197,7 @@ class Window(QMainWindow):
         tab.starter_requested.connect(self.model.use_starter)
         tab.file_requested.connect(self.model.choose_file)
         tab.model_missing.connect(self.model.say_missing)
-        tab.link_activated.connect(self._offer_link)
+        tab.link_activated.connect(self.links.offer)
         tab.settings_requested.connect(self._ask_chat_settings)
         return tab
 
@@ -367,19 +313,6 @@ class Window(QMainWindow):
 
     def _show_status(self) -> None:
         self.status.show_state(self._host.state, self._host.status)
-
-    def _offer_link(self, address: str) -> None:
-        """An address that a model wrote is opened only once the user has seen it whole."""
-        url = QUrl(address)
-        if url.scheme() not in ("http", "https") or not url.host():
-            return
-
-        def open_it() -> None:
-            QDesktopServices.openUrl(url)
-
-        shown = url.toDisplayString(QUrl.ComponentFormattingOption.FullyEncoded)
-        words = f"Open {url.host()} in your browser? {shown}"
-        self.banner.post(Notice(words, "info", "Open", act=open_it, seconds=_LINK_SECONDS))
 
     def _settings_changed(self, old: Settings, new: Settings) -> None:
         if old.theme != new.theme:

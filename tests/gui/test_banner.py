@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
 from app.errors import ContextFull, StoreError
 from app.ui.banner import Banner, Notice
+from app.ui.links import LinkOffer
 from app.ui.plain import one_line, tooltip
 from tests.gui.desk import until
 
@@ -104,3 +105,13 @@ def test_text_on_one_line():
     assert one_line("x" * 1000, 10) == "x" * 9 + "…"
     assert tooltip("<b>&") == "<p>&lt;b&gt;&amp;</p>"
     assert tooltip("") == ""
+
+
+def test_an_address_is_shown_before_it_is_opened(banner):
+    links = LinkOffer(banner, banner)
+    for address in ("file:///etc/passwd", "javascript:alert(1)", "mailto:a@b", "https:", "x"):
+        links.offer(address)
+        assert banner.text() == ""
+    links.offer("https://exa\u0430mple.com/a?b=c")
+    assert banner.text().endswith("https://xn--example-4fg.com/a?b=c")
+    assert banner.current.action == "Open"

@@ -219,6 +219,14 @@ def test_tabs_closed_at_any_moment_leave_no_widgets(with_desk):
     with_desk(scenario, generator=gated([Text(piece) for piece in PIECES]))
 
 
+def test_the_window_closes_over_an_open_dialog(with_desk):
+    async def scenario(desk):
+        desk.window.settings()
+        await until(lambda: desk.window.findChild(QWidget, "settingsDialog"))
+
+    with_desk(scenario)
+
+
 def test_dialogs_closed_while_chats_stream(with_desk):
     async def scenario(desk):
         await desk.say("hello")

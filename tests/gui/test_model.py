@@ -124,6 +124,16 @@ def test_settings_of_the_model_offer_a_reload(with_desk):
     with_desk(scenario, current=Settings(theme="light"))
 
 
+def test_what_was_loaded_otherwise_than_asked_is_said(with_desk):
+    async def scenario(desk):
+        desk.host.move(phase=ModelPhase.LOADING)
+        desk.host.move(phase=ModelPhase.READY, notes=("Flash attention is off.",))
+        assert desk.window.banner.text() == "Flash attention is off."
+        assert desk.window.banner.current.kind == "info"
+
+    with_desk(scenario)
+
+
 def test_the_status_line_in_words():
     ready = ModelState(ModelPhase.READY, name="M", device="CPU")
     assert describe(ModelState(), EngineStatus()) == "No model"
