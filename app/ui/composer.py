@@ -19,6 +19,9 @@ from app.ui.plain import ElidedLabel, one_line, tooltip
 LONG_LINE: Final = 10_000
 LONG_TEXT: Final = 100_000
 MOST_LINES: Final = 10
+_FEWEST: Final = 2
+_SHARE: Final = 0.35
+"""Of the window's height, the most that the text takes where that is more than two lines."""
 FILE_LIMIT: Final = 4_000_000
 
 
@@ -51,14 +54,16 @@ class ComposerText(QPlainTextEdit):
         self.fit()
 
     def fit(self) -> None:
-        """Take as many lines as the text has, up to ten."""
+        """Take as many lines as the text has, up to ten, or to what a low window has room for."""
         # For a plain text document, the height of its layout is a number of lines.
-        lines = min(max(1, round(self.document().size().height())), MOST_LINES)
-        margin = 2 * round(self.document().documentMargin())
-        height = lines * self.fontMetrics().lineSpacing() + margin
+        wanted = max(1, round(self.document().size().height()))
+        spacing = self.fontMetrics().lineSpacing()
+        room = round(_SHARE * self.window().height()) // spacing
+        lines = min(wanted, MOST_LINES, max(_FEWEST, room))
+        height = lines * spacing + 2 * round(self.document().documentMargin())
         if height != self.height() or self.minimumHeight() != height:
             self.setFixedHeight(height)
-        wants_bar = self.document().size().height() > MOST_LINES
+        wants_bar = wanted > lines
         policy = Qt.ScrollBarPolicy
         self.setVerticalScrollBarPolicy(
             policy.ScrollBarAsNeeded if wants_bar else policy.ScrollBarAlwaysOff

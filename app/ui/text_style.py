@@ -11,8 +11,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextCharFormat
 from app.ui import theme
 from app.ui.inline import Look
 
-CODE_PITCH = 20
-"""Height of a line of code, px."""
+CODE_PITCH, CODE_HEADER = 20, 36
+"""Heights of a line of code, and of what stands above the first, px at the usual scale."""
 
 
 class CodeKind(Enum):
@@ -44,8 +44,10 @@ class Style:
         self.label = theme.body_font(theme.SMALL_PX, bold=True)
         self.mono = theme.mono_font()
         self.inline_mono = theme.mono_font()
-        self.pitch = round(theme.BODY_PX * theme.LINE_HEIGHT)
-        self.small_pitch = round(theme.SMALL_PX * theme.LINE_HEIGHT)
+        self.pitch = theme.px(theme.BODY_PX * theme.LINE_HEIGHT)
+        self.small_pitch = theme.px(theme.SMALL_PX * theme.LINE_HEIGHT)
+        self.code_pitch = theme.px(CODE_PITCH)
+        self.code_header = theme.px(CODE_HEADER)
         self.character = QFontMetricsF(self.body).averageCharWidth()
         self.mono_character = QFontMetricsF(self.mono).horizontalAdvance("0")
         self.ground = QColor(self.tokens.ground)
@@ -71,8 +73,8 @@ class Style:
 
     def heading(self, level: int) -> tuple[QFont, int]:
         """Font and line height of a heading."""
-        px = {1: theme.TITLE_PX, 2: theme.HEADING_PX + 1}.get(level, theme.BODY_PX)
-        return theme.body_font(px, bold=True), round(px * 1.4)
+        size = {1: theme.TITLE_PX, 2: theme.HEADING_PX + 1}.get(level, theme.BODY_PX)
+        return theme.body_font(size, bold=True), theme.px(size * 1.4)
 
     def format(self, look: Look) -> QTextCharFormat:
         """How a run of this look is drawn, apart from what the font of its block says."""
