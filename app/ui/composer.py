@@ -131,7 +131,7 @@ class Attachment(QFrame):
         if lines > 1:
             label += f", {lines:,} lines"
         title = ElidedLabel(label, "small", self)
-        title.setMinimumWidth(min(title.fontMetrics().horizontalAdvance(label) + 2, 420))
+        title.setMinimumWidth(min(title.fontMetrics().horizontalAdvance(label) + 2, theme.px(420)))
         self.setToolTip(tooltip(text[:400]))
         self.setAccessibleName(label)
         remove = icons.IconButton("close", f"Remove {label}", "removeAttachmentButton", self)

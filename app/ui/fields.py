@@ -90,7 +90,7 @@ class Choice(QComboBox):
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         painter.drawRoundedRect(box, theme.RADIUS, theme.RADIUS)
         painter.setPen(QColor(t.text if self.isEnabled() else t.quiet))
-        inner = box.adjusted(theme.GAP_2 + 1, 0, -size - theme.GAP_2, 0)
+        inner = box.adjusted(theme.GAP_2 - 0.5, 0, -size - theme.GAP_2, 0)
         words = painter.fontMetrics().elidedText(
             self.currentText(), Qt.TextElideMode.ElideRight, int(inner.width())
         )
@@ -165,6 +165,8 @@ class Form(QWidget, Generic[_T]):
         editor.setAccessibleDescription(item.hint)
         editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         editor.installEventFilter(self)
+        if not isinstance(editor, QPlainTextEdit):
+            editor.setFixedHeight(theme.px(theme.CONTROL) + 2)
         self._editors[item.name] = editor
         self._shown[item.name] = self._read(item.name, editor)
         label = Label(item.label, "body", self)
@@ -205,7 +207,6 @@ class Form(QWidget, Generic[_T]):
 
     def _choice(self, item: Item, values: Sequence[str], chosen: object) -> QComboBox:
         box = Choice(self)
-        box.setFixedHeight(theme.px(theme.CONTROL) + 2)
         for value, words in zip(values, item.choices or tuple(values), strict=True):
             box.addItem(words, value)
         box.setCurrentIndex(box.findData(chosen))

@@ -284,8 +284,9 @@ class FlowView(QAbstractScrollArea):
         self.work.redraws += 1
         self.work.full_paints += area.contains(self.viewport().rect())
         with QPainter(self.viewport()) as painter:
+            # Beyond the area: on a screen with a fractional scale its edge lies within a pixel.
+            painter.fillRect(area.adjusted(-1, -1, 1, 1), self.flow.style.ground)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.fillRect(area, self.flow.style.ground)
             self._paint_cards(painter, area)
             left, width = self.column()
             for spot in self.flow.spots:

@@ -8,7 +8,7 @@ from app.chat.events import TurnState
 from app.ui import icons, marks, states, theme
 from app.ui.conversation_model import ConversationModel, Index, Row, shown_title
 from app.ui.fields import TextField
-from app.ui.plain import TITLE_LIMIT
+from app.ui.plain import TITLE_LIMIT, isolated
 
 
 class RowPainter(QStyledItemDelegate):
@@ -68,10 +68,16 @@ class RowPainter(QStyledItemDelegate):
         painter.setFont(theme.body_font(theme.SMALL_PX, bold=conversation.unread))
         painter.setPen(QColor(theme.tokens().text))
         title = painter.fontMetrics().elidedText(
-            shown_title(conversation), Qt.TextElideMode.ElideRight, int(inner.width())
+            isolated(shown_title(conversation)), Qt.TextElideMode.ElideRight, int(inner.width())
         )
         painter.drawText(
-            inner, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), title
+            inner,
+            int(
+                Qt.AlignmentFlag.AlignVCenter
+                | Qt.AlignmentFlag.AlignLeft
+                | Qt.AlignmentFlag.AlignAbsolute
+            ),
+            title,
         )
 
     def _paint_state(self, painter: QPainter, inner: QRectF, turn: TurnState) -> float:

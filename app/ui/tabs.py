@@ -229,6 +229,7 @@ class ChatTabs(QTabWidget):
 
 def _corner(parent: QWidget) -> QWidget:
     corner = QWidget(parent)
+    corner.setFixedHeight(theme.px(_HEIGHT))
     layout = QHBoxLayout(corner)
     layout.setContentsMargins(theme.GAP_2, theme.GAP_1, theme.GAP_2, theme.GAP_1)
     layout.setSpacing(theme.GAP_1)

@@ -14,6 +14,9 @@ from app.ui.inline import Look
 CODE_PITCH, CODE_HEADER = 20, 36
 """Heights of a line of code, and of what stands above the first, px at the usual scale."""
 
+_PILL_PAD, _PILL_ROOM = 3, 4
+"""How far the ground of inline code reaches beyond its letters, and how far its neighbours stand off, px."""
+
 
 class CodeKind(Enum):
     """What a piece of code is, as far as it has a colour of its own."""
@@ -59,6 +62,10 @@ class Style:
         self.accent = QColor(self.tokens.accent)
         self.bad = QColor(self.tokens.bad)
         self.selection = QColor(self.tokens.selection)
+        self.pill_pad, self.pill_room = theme.px(_PILL_PAD), theme.px(_PILL_ROOM)
+        self.apart = QTextCharFormat()
+        self.apart.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
+        self.apart.setFontLetterSpacing(self.pill_room)
         self._formats: dict[Look, QTextCharFormat] = {}
         t = self.tokens
         colours = {

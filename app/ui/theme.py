@@ -28,6 +28,8 @@ LINE_HEIGHT = 1.5
 _USUAL_POINTS = (9.0, 10.0)
 """What systems have where nobody asked for larger or smaller type: the sizes above are right there."""
 _SCALES = (0.75, 3.0)
+_LOWEST = 420
+"""Height of the smallest window, px at the usual scale: type grows no larger than leaves room for it on the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +145,14 @@ def _interface_font(system: QFont) -> QFont:
 
 def _scale_of(system: QFont) -> float:
     """The scale that goes with this font, counted at 96 dots per inch."""
-    points = system.pointSizeF() * QApplication.primaryScreen().logicalDotsPerInchY() / 96
+    screen = QApplication.primaryScreen()
+    points = system.pointSizeF() * screen.logicalDotsPerInchY() / 96
     if points <= 0:
         points = system.pixelSize() * 72 / 96
     least, most = _USUAL_POINTS
     wanted = points / least if points < least else max(1.0, points / most)
-    return min(max(wanted, _SCALES[0]), _SCALES[1])
+    largest = max(1.0, screen.availableGeometry().height() / _LOWEST)
+    return min(max(wanted, _SCALES[0]), _SCALES[1], largest)
 
 
 def _system_scheme(application: QApplication) -> Scheme:

@@ -64,7 +64,7 @@ class Window(QMainWindow):
         super().__init__()
         self.setObjectName("mainWindow")
         self.setWindowTitle("Tutti")
-        self.setMinimumSize(*geometry.SMALLEST)
+        geometry.limit(self)
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._chat, self._store, self._host = chat, store, host
         self._preferences, self._starter = preferences, starter
