@@ -35,6 +35,8 @@ from app.ui.throttle import Throttle
 from app.ui.transcript import Transcript
 
 _DRAFT_MS = 400
+_COMPOSER_SHARE = 0.4
+"""Of the page's height, the most that the text of a message takes."""
 
 MessageEvent = MessageAdded | TextAppended | MessageFinished | MessagesRemoved
 
@@ -193,7 +195,7 @@ class ChatTab(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.composer.edit.fit()
+        self.composer.edit.set_room(round(_COMPOSER_SHARE * self.height()))
 
     async def load(self) -> None:
         """Show the messages that there are."""

@@ -20,8 +20,6 @@ LONG_LINE: Final = 10_000
 LONG_TEXT: Final = 100_000
 MOST_LINES: Final = 10
 _FEWEST: Final = 2
-_SHARE: Final = 0.35
-"""Of the window's height, the most that the text takes where that is more than two lines."""
 FILE_LIMIT: Final = 4_000_000
 
 
@@ -42,6 +40,7 @@ class ComposerText(QPlainTextEdit):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._preedit = ""
+        self._room = 1 << 14
         self.setObjectName("composer")
         self.setAccessibleName("Message")
         self.setPlaceholderText("Write a message")
@@ -53,13 +52,17 @@ class ComposerText(QPlainTextEdit):
         self.document().documentLayout().documentSizeChanged.connect(self.fit)
         self.fit()
 
+    def set_room(self, height: int) -> None:
+        """How high the text may become, px; two lines it always may."""
+        self._room = height
+        self.fit()
+
     def fit(self) -> None:
-        """Take as many lines as the text has, up to ten, or to what a low window has room for."""
+        """Take as many lines as the text has, up to ten, or to what there is room for."""
         # For a plain text document, the height of its layout is a number of lines.
         wanted = max(1, round(self.document().size().height()))
         spacing = self.fontMetrics().lineSpacing()
-        room = round(_SHARE * self.window().height()) // spacing
-        lines = min(wanted, MOST_LINES, max(_FEWEST, room))
+        lines = min(wanted, MOST_LINES, max(_FEWEST, round(self._room) // spacing))
         height = lines * spacing + 2 * round(self.document().documentMargin())
         if height != self.height() or self.minimumHeight() != height:
             self.setFixedHeight(height)

@@ -132,11 +132,13 @@ class FlowView(QAbstractScrollArea):
         if shift:
             self.work.blits += 1
             self.viewport().scroll(0, shift)
+        # Where a pixel of ours is not a whole number of the screen's, blocks share the one at their edge.
+        beside = 0 if self.devicePixelRatioF().is_integer() else 1
         changed = False
         for spot in self.flow.spots:
             key = id(self.block_at(spot))
             if key in self.flow.fresh or before.get(key) != spot.y - shift:
-                self.viewport().update(self.spot_rect(spot))
+                self.viewport().update(self.spot_rect(spot).adjusted(0, -beside, 0, beside))
                 changed = True
         below = self.spot_rect(self.flow.spots[-1]).bottom() + 1
         if changed or shift or len(before) != len(self._on_screen):
