@@ -41,7 +41,6 @@ class Entry:
         )
         self._columns: dict[int, Columns] = {}
         self._estimate = 0
-        self._ending = False
 
     @property
     def text(self) -> str:
@@ -109,7 +108,7 @@ class Entry:
         gone = self._rebuild(first, width, style)
         if not had_text and self._document.leaves:
             self.foot.update(self.message, self.has_text)
-        if self._ending and not self._pending:
+        if not self.is_behind and self.message.status is not Status.STREAMING:
             self._finish()
         return gone
 
@@ -160,9 +159,7 @@ class Entry:
         if message.text != self.text:
             gone += self._start_again(message.text, width, style)
         if self.blocks:
-            if self.is_behind:
-                self._ending = True
-            else:
+            if not self.is_behind:
                 self._finish()
             self.foot.update(message, self.has_text)
         return gone
@@ -179,7 +176,6 @@ class Entry:
 
     def _finish(self) -> None:
         """The text is complete: what was laid out before a link was defined is laid out again."""
-        self._ending = False
         for block in self.blocks[1 + self._document.finish() : -1]:
             block.release()
 
