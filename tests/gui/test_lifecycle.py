@@ -149,7 +149,7 @@ def test_closing_what_writes_and_what_waits(with_desk):
         desk.window.workspace.delete(deleted)
         await until(lambda: desk.generator.closed_early == 2)
         desk.window.workspace.open(closed)
-        assert desk.chat.turn(closed).state is TabState.STOPPED
+        await until(lambda: desk.chat.turn(closed).state is TabState.STOPPED)
         release(desk, 400)
         await until(lambda: not desk.window.workspace.busy())
         assert (await desk.chat.messages(first))[-1].text == "".join(PIECES)
