@@ -108,7 +108,7 @@ class Entry:
         gone = self._rebuild(first, width, style)
         if not had_text and self._document.leaves:
             self.foot.update(self.message, self.has_text)
-        if not self.is_behind and self.message.status is not Status.STREAMING:
+        if not self._pending and self.message.status is not Status.STREAMING:
             self._finish()
         return gone
 

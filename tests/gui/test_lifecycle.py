@@ -141,7 +141,9 @@ def test_closing_what_writes_and_what_waits(with_desk):
     async def scenario(desk):
         await open_chats(desk, 6)
         first, closed, deleted = desk.tabs[0].id, desk.tabs[3].id, desk.tabs[1].id
-        release(desk, 36)  # each gets six: the first writes, the others are told again that they wait
+        release(
+            desk, 36
+        )  # each gets six: the first writes, the others are told again that they wait
         await until(lambda: "piece4" in text_of(desk.tabs[0]))
         await until(lambda: all(desk.chat.turn(tab.id).place == 2 for tab in desk.tabs[1:]))
         desk.window.workspace.close(desk.tabs[3])
