@@ -67,7 +67,8 @@ class Answer:
         if isinstance(event, Text):
             return self._write(event, now)
         if isinstance(event, Reading):
-            self._prompt, self._cached = event.total, event.cached
+            if not self.written:  # later it is the prompt and the text so far, read again
+                self._prompt, self._cached = event.total, event.cached
             self.state = TurnState(
                 TabState.READING, done=event.done, total=event.total, cached=event.cached
             )
