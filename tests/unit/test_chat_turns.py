@@ -186,8 +186,8 @@ def test_the_request_has_history_settings_and_priority(run: Callable[..., None])
             (ChatMessage(system, "General."), ChatMessage(user, "one")),
             Sampling(temperature=0.1),
             50,
-            priority=Priority.NORMAL,
         )
+        assert first.urgency.priority is Priority.NORMAL
         assert second == Request(
             (
                 ChatMessage(system, "Own."),
@@ -197,8 +197,8 @@ def test_the_request_has_history_settings_and_priority(run: Callable[..., None])
             ),
             Sampling(seed=1),
             None,
-            priority=Priority.FRONT,
         )
+        assert second.urgency.priority is Priority.FRONT
 
     run(scenario)
 
