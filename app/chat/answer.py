@@ -1,6 +1,7 @@
 """One answer while it is written: events in, text and a state for the tab out.  Pure; the caller gives the time."""
 
 from collections import deque
+from dataclasses import replace
 
 from app.chat.context import is_blank
 from app.chat.events import TurnState
@@ -73,7 +74,8 @@ class Answer:
                 TabState.READING, done=event.done, total=event.total, cached=event.cached
             )
         else:
-            self.state = TurnState(TabState.WAITING, place=event.place, why=event.why)
+            waiting = TurnState(TabState.WAITING, place=event.place, why=event.why)
+            self.state = replace(waiting, written=self.written)
         return ""
 
     def _write(self, event: Text, now: float) -> str:

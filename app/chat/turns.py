@@ -128,7 +128,7 @@ class ChatService(Library):
 
         Costs no other chat anything; does nothing while an answer is written, and where it is done already.
         """
-        if not self._closed and conversation_id not in self._turns:
+        if not self._closed and not self.turn(conversation_id).busy:
             self._warming.begin(conversation_id, partial(self._lines_so_far, conversation_id))
 
     def stop_warming(self, conversation_id: int) -> None:
