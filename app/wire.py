@@ -266,6 +266,7 @@ class Counters:
     reading: int = 0
     waiting: int = 0
     parked: int = 0
+    interrupted: int = 0
     queue_wait_ms: float = 0.0
 
 

@@ -99,7 +99,22 @@ class Backend(Protocol):
     @property
     def info(self) -> BackendInfo: ...
 
-    def decode(self, batch: Batch) -> DecodeResult: ...
+    def decode(self, batch: Batch) -> DecodeResult:
+        """Evaluate the rows; after ABORTED some first part of them may have been evaluated: ask `span`."""
+        ...
+
+    @property
+    def can_interrupt(self) -> bool:
+        """Whether an interrupted decode leaves a state that can be trusted (not on a recurrent memory)."""
+        ...
+
+    def interrupt(self) -> None:
+        """Let a decode that runs, or the next one, end early with ABORTED; may be called from any thread."""
+        ...
+
+    def rearm(self) -> None:
+        """Take back an interrupt that came too late."""
+        ...
 
     def argmax(self, rows: Sequence[int], *, ban_ends: Sequence[bool]) -> list[int]:
         """The best token of each output `rows[i]` (an index into the outputs, in batch order).

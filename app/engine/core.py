@@ -17,7 +17,7 @@ from app.engine.outbox import Outbox
 from app.engine.pool import Pool, Slot
 from app.engine.scheduler import Pace, Plan, choose_rows, plan, prefill_budget
 from app.engine.sequence import Sequence
-from app.wire import Counters, FinishReason, Priority, Step, Submit
+from app.wire import Abort, Counters, FinishReason, Priority, Step, Submit
 
 _IDLE_SECONDS = 2.0
 """How long an idle chat's cells stay in the pool beside running work, which they slow."""
@@ -53,6 +53,7 @@ class Engine:
         self._admission = Admission(self._pool, backend.info.kind)
         self._out = Outbox()
         self._ends = frozenset(backend.info.end_tokens)
+        self._reading_now: tuple[tuple[int, int], ...] = ()
 
     # --- commands --------------------------------------------------------------------------------------------
 
@@ -80,6 +81,18 @@ class Engine:
         sequence = self._sequences.get(request_id)
         if sequence is not None:
             sequence.priority = priority
+
+    def worth_interrupting(self, command: Abort | Submit) -> bool:
+        """Whether this command should end the decode that runs now; the one method for other threads.
+
+        Only a step that does nothing but read is interrupted: by the end of a request that is being read, or by
+        a front chat's request.
+        """
+        reading = self._reading_now
+        if isinstance(command, Abort):
+            return any(request_id == command.request_id for request_id, _ in reading)
+        urgent = command.priority is Priority.FRONT
+        return urgent and bool(reading) and all(level > Priority.FRONT for _, level in reading)
 
     @property
     def has_work(self) -> bool:
@@ -166,8 +179,14 @@ class Engine:
     def _decode(self, current: Plan) -> float:
         call = build(current)
         began = self._clock()
+        if self._backend.can_interrupt and not current.rows:
+            self._reading_now = tuple((one.id, one.level) for one, _ in current.chunks)
         result = self._backend.decode(call.batch)
+        self._reading_now = ()
         seconds = self._clock() - began
+        if result is DecodeResult.ABORTED:
+            self._keep_what_was_read(call)
+            return seconds
         if result is DecodeResult.NO_ROOM:
             self._squeeze(call)
             return seconds
@@ -185,6 +204,21 @@ class Engine:
         self._cost.observe(shape, seconds)
         self._choose(call.outputs)
         return seconds
+
+    def _keep_what_was_read(self, call: Call) -> None:
+        """After an interrupt: the backend says how far each sequence came."""
+        for sequence, _ in call.parts:
+            slot = slot_of(sequence)
+            read = self._backend.span(slot.id)[1] + 1 - slot.length
+            if read == sequence.remaining:
+                # Evaluated to its end, but without logits to choose from: the last token is done again.
+                read -= 1
+                self._backend.remove(slot.id, slot.length + read, None)
+            self._pool.append(slot, sequence.next_tokens(read))
+            self._out.totals.read += read
+            self._out.reading(sequence)
+        self._out.totals.steps += 1
+        self._out.totals.interrupted += 1
 
     def _squeeze(self, call: Call) -> None:
         """llama.cpp found no room although the mirror did (a fragmented window): give up what can be."""

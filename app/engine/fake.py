@@ -64,6 +64,8 @@ class FakeBackend:
             vocabulary=64,
             end_tokens=(END,),
         )
+        self.can_interrupt = kind is not MemoryKind.RECURRENT
+        self.interrupted = False
         self._cells: list[tuple[int, int, set[int]]] = []
         self._states: dict[int, int] = {}
         self._windows: dict[int, dict[int, int]] = {}
@@ -73,7 +75,14 @@ class FakeBackend:
         self.decodes = 0
         self.most_rows = 0
 
+    def interrupt(self) -> None:
+        self.interrupted = True
+
+    def rearm(self) -> None:
+        self.interrupted = False
+
     def decode(self, batch: Batch) -> DecodeResult:
+        """An interrupt comes in the middle: what was evaluated before it stays."""
         if not self._valid(batch):
             return DecodeResult.INVALID
         if len(self._cells) + batch.size > self.info.cells:
@@ -81,7 +90,10 @@ class FakeBackend:
         self.decodes += 1
         self._next, self.output_rows = [], []
         rows = zip(batch.tokens, batch.positions, batch.sequences, batch.outputs, strict=True)
+        stop_at = batch.size // 2 if self.interrupted else batch.size
         for index, (token, position, sequence, output) in enumerate(rows):
+            if index == stop_at:
+                return DecodeResult.ABORTED
             self._evaluate(int(sequence), int(position), int(token))
             if output:
                 self.output_rows.append(index)

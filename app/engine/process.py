@@ -12,7 +12,7 @@ import sys
 import time
 import traceback
 from multiprocessing.connection import Connection
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from app import __version__, log
 from app.pump import Pump
@@ -32,6 +32,10 @@ from app.wire import (
     Shutdown,
     Submit,
 )
+
+if TYPE_CHECKING:
+    from app.engine.backend import Backend
+    from app.engine.core import Engine
 
 _LOG = logging.getLogger(__name__)
 _BEAT_SECONDS = 1.0
@@ -74,10 +78,21 @@ class _Process:
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
         # The end of the pipe is a Shutdown like any other.
         self._pump = Pump(
-            connection, self._inbox.put, lambda: self._inbox.put(Shutdown()), name="engine-pump"
+            connection, self._take, lambda: self._inbox.put(Shutdown()), name="engine-pump"
         )
+        self._engine: Engine | None = None
+        self._backend: Backend | None = None
         self._last_sent = time.monotonic()
         self._stopping = False
+
+    def _take(self, message: Message) -> None:
+        """On the pump's thread: put a command into the inbox, and end a long read for one that is urgent."""
+        self._inbox.put(message)
+        engine, backend = self._engine, self._backend
+        if engine is None or backend is None or not isinstance(message, Abort | Submit):
+            return
+        if engine.worth_interrupting(message):
+            backend.interrupt()
 
     def send(self, message: Message) -> None:
         self._last_sent = time.monotonic()
@@ -150,14 +165,17 @@ class _Process:
     def _loop(self, backend: Any, params: LoadParams) -> None:
         from app.engine.core import Engine
 
+        logged = _logged(backend)
         engine = Engine(
-            _logged(backend),
+            logged,
             most_running=params.sequences,
             clock=time.perf_counter,
             new_seed=lambda: secrets.randbits(32),
             spill_bytes=params.spill_bytes,
         )
+        self._engine, self._backend = engine, logged
         while True:
+            logged.rearm()
             if not self._drain(engine):
                 return
             if engine.has_work:

@@ -36,6 +36,7 @@ requests = st.builds(
     cells=st.sampled_from([96, 160, 400]),
     sequences=st.sampled_from([4, 7]),
     spill_bytes=st.sampled_from([0, 3000, 100_000]),
+    interrupt_at=st.integers(0, 6),
 )
 def test_every_schedule_gives_the_lone_answer(
     submits: list[Submit],
@@ -45,6 +46,7 @@ def test_every_schedule_gives_the_lone_answer(
     cells: int,
     sequences: int,
     spill_bytes: int,
+    interrupt_at: int,
 ) -> None:
     backend = FakeBackend(cells=cells, sequences=sequences, batch=24, kind=kind)
     run = make_run(backend, spill_bytes=spill_bytes)
@@ -52,11 +54,16 @@ def test_every_schedule_gives_the_lone_answer(
     for index, submit in enumerate(submits):
         run.engine.submit(with_id(submit, index))
         for _ in range(gaps[index]):
+            # As in the process: an interrupt is taken back when the next commands are read.
+            backend.rearm()
+            if run.engine.has_work and gaps[index] == interrupt_at and backend.can_interrupt:
+                backend.interrupt()
             run.step()
             for request in [name for name, steps in due.items() if steps <= 0 and name <= index]:
                 run.engine.abort(request)
                 del due[request]
             due = {name: steps - 1 for name, steps in due.items()}
+    backend.rearm()
     finish(run)
 
     assert set(run.finished) == set(range(len(submits)))
