@@ -17,6 +17,7 @@ from app.engine.outbox import Outbox
 from app.engine.pool import Pool, Slot
 from app.engine.scheduler import Pace, Plan, choose_rows, plan, prefill_budget
 from app.engine.sequence import Sequence
+from app.engine.state_files import StateFiles
 from app.wire import Abort, Counters, FinishReason, Priority, Step, Submit
 
 _IDLE_SECONDS = 2.0
@@ -39,6 +40,7 @@ class Engine:
         new_seed: Callable[[], int],
         pace: Pace | None = None,
         spill_bytes: int = 0,
+        files: StateFiles | None = None,
     ) -> None:
         self._backend = backend
         self._info = backend.info
@@ -47,7 +49,7 @@ class Engine:
         self._new_seed = new_seed
         self._pace = pace or Pace()
         self._cost = CostModel()
-        self._pool = Pool(backend, spill_bytes)
+        self._pool = Pool(backend, spill_bytes, files)
         self._sequences: dict[int, Sequence] = {}
         self._arrivals = 0
         self._admission = Admission(self._pool, backend.info.kind)
@@ -81,6 +83,21 @@ class Engine:
         sequence = self._sequences.get(request_id)
         if sequence is not None:
             sequence.priority = priority
+
+    def forget(self, owner: int) -> None:
+        """Drop what is kept of a chat; what one of its requests still uses goes when that has ended."""
+        for sequence in self._sequences.values():
+            if sequence.submit.owner == owner and sequence.slot is not None:
+                sequence.slot.owner = 0
+        self._pool.forget(owner)
+
+    def rest(self) -> bool:
+        """To be called while there is no work: checks the mirrors, and keeps what a restart would lose.
+
+        False when there is nothing left to do.
+        """
+        self.check()
+        return self._pool.rest()
 
     def worth_interrupting(self, command: Abort | Submit) -> bool:
         """Whether this command should end the decode that runs now; the one method for other threads.
@@ -125,6 +142,7 @@ class Engine:
 
     def _start(self, sequence: Sequence, slot: Slot) -> None:
         sequence.slot = slot
+        slot.owner = sequence.submit.owner
         sequence.waited = 0
         sequence.place = 0
         if self._pool.wants_tips:

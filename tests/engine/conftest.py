@@ -18,6 +18,7 @@ from app.engine.context import LlamaBackend
 from app.engine.core import Engine
 from app.engine.decode_log import LoggedBackend
 from app.engine.model import Model
+from app.engine.state_files import StateFiles
 from app.wire import LoadParams, Step
 from tests import tiny_models
 
@@ -84,7 +85,14 @@ def make_rig(api: Any) -> Iterator[MakeRig]:
     opened: list[tuple[Model, LlamaBackend]] = []
     native_log = llama.NativeLog(api)
 
-    def make(path: Path, *, most_running: int = 4, spill_bytes: int = 0, **params: Any) -> Rig:
+    def make(
+        path: Path,
+        *,
+        most_running: int = 4,
+        spill_bytes: int = 0,
+        files: StateFiles | None = None,
+        **params: Any,
+    ) -> Rig:
         settings = {"pool_tokens": 1024, "sequences": most_running, "batch": 128, "threads": 2}
         load = LoadParams(str(path), **{**settings, **params})
         model = Model(api, load, native_log, lambda fraction: True)
@@ -97,6 +105,7 @@ def make_rig(api: Any) -> Iterator[MakeRig]:
             clock=time.perf_counter,
             new_seed=lambda: 5,
             spill_bytes=spill_bytes,
+            files=files,
         )
         return Rig(backend, engine, log)
 
