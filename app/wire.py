@@ -248,6 +248,20 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
+class RecentHits:
+    """The last requests: prompt tokens, those that came from the cache, those that could have.
+
+    `changed` requests changed their chat's prompt inside what was read before, the latest at token `changed_at`.
+    """
+
+    prompt: int = 0
+    cached: int = 0
+    possible: int = 0
+    changed: int = 0
+    changed_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Counters:
     """The engine's state after a step; totals count from the start of the process.
 
@@ -280,6 +294,7 @@ class Counters:
     parked: int = 0
     interrupted: int = 0
     queue_wait_ms: float = 0.0
+    recent: RecentHits = RecentHits()
 
 
 @dataclass(frozen=True, slots=True)

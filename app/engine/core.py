@@ -13,12 +13,13 @@ from app.engine.admission import Admission
 from app.engine.backend import Backend, DecodeResult
 from app.engine.batch import Call, build, slot_of
 from app.engine.cost import CostModel, Shape
+from app.engine.hit_rate import HitRate
 from app.engine.outbox import Outbox
 from app.engine.pool import Pool, Slot
 from app.engine.scheduler import Pace, Plan, choose_rows, plan, prefill_budget
 from app.engine.sequence import Sequence
 from app.engine.state_files import StateFiles
-from app.wire import Abort, Counters, FinishReason, Priority, Step, Submit
+from app.wire import Abort, Counters, FinishReason, Priority, RecentHits, Step, Submit
 
 _IDLE_SECONDS = 2.0
 """How long an idle chat's cells stay in the pool beside running work, which they slow."""
@@ -52,6 +53,7 @@ class Engine:
         self._pool = Pool(backend, spill_bytes, files)
         self._sequences: dict[int, Sequence] = {}
         self._arrivals = 0
+        self._hit_rate = HitRate()
         self._admission = Admission(self._pool, backend.info.kind)
         self._out = Outbox()
         self._ends = frozenset(backend.info.end_tokens)
@@ -152,6 +154,11 @@ class Engine:
             sequence.admitted = True
             sequence.cached = min(slot.length, sequence.prompt_length)
             self._out.began(sequence, self._clock() - sequence.submitted_at)
+            self._hit_rate.began(
+                sequence.submit.owner,
+                sequence.tokens.view[: sequence.prompt_length],
+                sequence.cached,
+            )
         if not sequence.wants_token and sequence.remaining <= 1:
             self._finish(sequence, FinishReason.LENGTH)
 
@@ -299,6 +306,7 @@ class Engine:
 
     def _finish(self, sequence: Sequence, reason: FinishReason, error: str = "") -> None:
         if sequence.slot is not None:
+            self._hit_rate.ended(sequence.submit.owner, sequence.slot.tokens.view)
             self._pool.idle(sequence.slot, self._clock())
             sequence.slot = None
         sequence.sampler.close()
@@ -327,12 +335,17 @@ class Engine:
         waiting = (sequence for sequence in self._sequences.values() if sequence.slot is None)
         return sorted(waiting, key=lambda sequence: sequence.urgency)
 
+    def _recent(self) -> RecentHits:
+        hits = self._hit_rate.hits
+        return RecentHits(hits.prompt, hits.cached, hits.possible, hits.changed, hits.changed_at)
+
     def _counters(self, current: Plan, seconds: float, decode_seconds: float) -> Counters:
         active = self._active()
         running = sum(sequence.running for sequence in active)
         cells = self._pool.cells
         return Counters(
             **asdict(self._out.totals),
+            recent=self._recent(),
             rows=len(current.rows),
             chunk=current.chunk_tokens,
             step_ms=seconds * 1000,
