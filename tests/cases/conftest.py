@@ -8,11 +8,11 @@ import pytest
 
 from tests import tiny_models
 from tests.cases.whole import RealModel
-from tests.engine.conftest import api, make_rig
+from tests.engine.conftest import api, make_rig, tiny_files
 from tests.gui.conftest import drive, with_desk
 from tests.gui.desk import Desk
 
-__all__ = ["api", "drive", "make_rig", "with_desk"]
+__all__ = ["api", "drive", "make_rig", "tiny_files", "with_desk"]
 
 
 @pytest.fixture(scope="session")
