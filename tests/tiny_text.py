@@ -42,18 +42,28 @@ def tiny_vocabulary(
     add_bos: bool = False,
 ) -> Path:
     """Write a byte-level BPE vocabulary: 256 bytes, a few merges, control tokens."""
-    tokens = [*_byte_letters(), *WORDS, *control]
-    normal = len(tokens) - len(control)
+    tokens = byte_tokens(control)
     writer = _writer(path, "gpt2", tokens)
+    add_byte_vocabulary(writer, control)
+    writer.add_bos_token_id(tokens.index(bos))
+    writer.add_eos_token_id(tokens.index(eos))
+    writer.add_add_bos_token(add_bos)
+    return _finish(writer, path, template)
+
+
+def byte_tokens(control: Sequence[str] = CONTROL) -> list[str]:
+    """The tokens of a byte-level vocabulary, in order."""
+    return [*_byte_letters(), *WORDS, *control]
+
+
+def add_byte_vocabulary(writer: gguf.GGUFWriter, control: Sequence[str] = CONTROL) -> None:
+    """Add what belongs to `byte_tokens`, but for the list of them."""
+    normal = len(byte_tokens(()))
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_types(
         [gguf.TokenType.NORMAL] * normal + [gguf.TokenType.CONTROL] * len(control)
     )
     writer.add_token_merges(MERGES)
-    writer.add_bos_token_id(tokens.index(bos))
-    writer.add_eos_token_id(tokens.index(eos))
-    writer.add_add_bos_token(add_bos)
-    return _finish(writer, path, template)
 
 
 def blank_vocabulary(path: Path, *, template: str | None, add_bos: bool = True) -> Path:

@@ -8,12 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 
 from app import llama
-from app.engine.backend import Batch
 from app.engine.context import LlamaBackend
 from app.engine.core import Engine
 from app.engine.decode_log import LoggedBackend
@@ -113,45 +110,3 @@ def make_rig(api: Any) -> Iterator[MakeRig]:
     for model, backend in opened:
         backend.close()
         model.close()
-
-
-def replay(
-    backend: LlamaBackend,
-    records: list[dict[str, Any]],
-    rewrite: Callable[[int, npt.NDArray[np.int32]], npt.NDArray[np.int32]] = lambda _, tokens: (
-        tokens
-    ),
-) -> list[tuple[int, int, npt.NDArray[np.float32]]]:
-    """Do again what a decode log tells; gives (sequence id, position, logits) of every output.
-
-    `rewrite(call, tokens)` may put other tokens in place of those of a decode call.
-    """
-    found = []
-    saved: dict[str, bytes] = {}
-    for number, record in enumerate(records):
-        if "save_tip" in record:
-            saved[record["name"]] = backend.save_tip(record["save_tip"]) or b""
-        elif "load_tip" in record:
-            assert backend.load_tip(record["load_tip"], saved[record["name"]]) == record["done"]
-        elif "save" in record:
-            saved[record["name"]] = backend.save(record["save"]) or b""
-        elif "restore" in record:
-            assert backend.restore(record["restore"], saved[record["name"]]) == record["done"]
-        elif "remove" in record:
-            backend.remove(*record["remove"])
-        elif "copy" in record:
-            backend.copy(*record["copy"])
-        else:
-            call = {name: np.array(values) for name, values in record["decode"].items()}
-            tokens = rewrite(number, call["tokens"].astype(np.int32))
-            batch = Batch(
-                tokens,
-                call["positions"].astype(np.int32),
-                call["sequences"].astype(np.int32),
-                call["outputs"].astype(np.int8),
-            )
-            assert backend.decode(batch) == record["result"]
-            for index, row in enumerate(np.flatnonzero(batch.outputs)):
-                place = (int(batch.sequences[row]), int(batch.positions[row]))
-                found.append((*place, backend.logits_of(index)))
-    return found

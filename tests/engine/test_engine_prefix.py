@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.engine.backend import Batch
-from app.engine.context import LlamaBackend
 from app.wire import FinishReason, Sampling, Submit
 from tests.engine.conftest import MakeRig
+from tests.replaying import read_with_cuts
 
 GREEDY = Sampling(temperature=0)
 SHARED = tuple(int(token) for token in np.random.default_rng(3).integers(1, 256, 200))
@@ -17,23 +16,6 @@ QUESTIONS = ((31, 32, 33), (41, 42, 43, 44), (51, 52))
 
 def request(number: int, tokens: tuple[int, ...], limit: int = 6) -> Submit:
     return Submit(number, tokens, GREEDY, max_tokens=limit, ignore_eos=True)
-
-
-def read_with_cuts(backend: LlamaBackend, tokens: tuple[int, ...], cuts: list[int]) -> np.ndarray:
-    """Evaluate `tokens` as sequence 0 in calls that end at `cuts`; the logits of the last token."""
-    start = 0
-    for end in cuts:
-        outputs = np.zeros(end - start, np.int8)
-        outputs[-1] = 1
-        batch = Batch(
-            np.array(tokens[start:end], np.int32),
-            np.arange(start, end, dtype=np.int32),
-            np.zeros(end - start, np.int32),
-            outputs,
-        )
-        assert backend.decode(batch) == 0
-        start = end
-    return backend.logits_of(0)
 
 
 def sequence_cuts(records: list[dict], sequence: int) -> list[int]:
