@@ -5,6 +5,7 @@ whole, nothing is left behind, and the neighbour-swap rule holds for what the lo
 """
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from app.wire import FinishReason, Priority, Sampling, Submit
 from tests import tiny_models
 from tests.engine.conftest import MakeRig, Rig
-from tests.engine.test_engine_neighbours import check_neighbours
+from tests.replaying import assert_same_bits, family, replay, swapped
 
 KINDS = tuple(tiny_models.KINDS)
 SAMPLE, ALL = range(3), range(3, 203)
@@ -95,8 +96,16 @@ def one(kind: str, seed: int, tiny_files: dict[str, Path], make_rig: MakeRig) ->
     schedule.run(14)
     schedule.check()
     if seed % 4 == 0:
-        settings = {"pool_tokens": pool}
-        check_neighbours(rig.records(), lambda: make_rig(tiny_files[kind], **settings).backend)
+        check_neighbours(rig, lambda: make_rig(tiny_files[kind], pool_tokens=pool))
+
+
+def check_neighbours(rig: Rig, fresh: Callable[[], Rig]) -> None:
+    """The neighbour-swap rule for the sequence that was used last."""
+    records = rig.records()
+    watched = next(r for r in reversed(records) if "decode" in r)["decode"]["sequences"][0]
+    rewrite = swapped(family(records, watched), tiny_models.VOCABULARY)
+    before = replay(fresh().backend, records)
+    assert assert_same_bits(before, replay(fresh().backend, records, rewrite), watched) > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -131,7 +140,9 @@ def test_three_hundred_chats_of_four_turns_recycle_ids_and_cells(
             )
             while rig.engine.has_work:
                 rig.steps.append(rig.engine.step())
-            told = [out.token for step in rig.steps for out in step.tokens if out.request_id == number]
+            told = [
+                out.token for step in rig.steps for out in step.tokens if out.request_id == number
+            ]
             histories[chat] = (*history, *told, *text(5000 + 300 * turn + chat, 5))
             if number % 150 == 0:
                 rig.engine.check()
