@@ -186,8 +186,9 @@ def _context_params(api: Any, params: LoadParams, ids: int) -> Any:
     native.flash_attn_type = api.LLAMA_FLASH_ATTN_TYPE_ENABLED
     native.type_k = native.type_v = getattr(api, _KV_TYPES[params.kv_type])
     native.offload_kqv = params.kv_offload
-    # With the window in full length a prefix can be shared anywhere, as on plain attention.
-    native.swa_full = True
+    # In full length the window's layers would cost up to six times as much, and its old cells are recycled all the
+    # same; forks go by kept tips instead.
+    native.swa_full = False
     native.no_perf = True
     return native
 

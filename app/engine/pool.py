@@ -84,7 +84,7 @@ class Pool:
         self._backend = backend
         self.files = files
         self._rested: set[int] = set()
-        self._cuttable = backend.info.kind is not MemoryKind.RECURRENT
+        self._cuttable = backend.info.kind is MemoryKind.ATTENTION
         self.cells = Cells(backend.info.cells)
         self.states = StateTree(spill_bytes, exact=backend.info.kind is not MemoryKind.ATTENTION)
         # The last id is for moving ranges in and out; it is empty between any two calls.
@@ -299,9 +299,10 @@ class Pool:
 
     def _fork(self, source: Slot, target: Slot, length: int) -> Slot:
         self._backend.copy(source.id, target.id, 0, length)
-        if not source.cuttable and length < source.length:
-            tip = next(tip for tip in source.tips if tip.at == length)
-            if not self._backend.load_tip(target.id, tip.data):
+        if not source.cuttable:
+            tip = self._tip_at(source, length)
+            # Its own tip at the end too: a window's cells that two sequences hold are never given free.
+            if tip is None or not self._backend.load_tip(target.id, tip):
                 # The copy's cells without their state would answer wrong: read everything.
                 self._backend.remove(target.id, 0, None)
                 return target
@@ -309,9 +310,12 @@ class Pool:
         target.cells.extend(source.handles[:length])
         target.tokens.extend(source.tokens.view[:length])
         target.tips = [tip for tip in source.tips if tip.at <= length]
-        # Part of a restored window is as little cuttable as the whole.
-        target.cuttable = source.cuttable
         return target
+
+    def _tip_at(self, slot: Slot, length: int) -> bytes | None:
+        if length == slot.length:
+            return self._backend.save_tip(slot.id)
+        return next((tip.data for tip in slot.tips if tip.at == length), None)
 
     def _wake(self, slot: Slot) -> None:
         self._rested.discard(slot.id)
@@ -366,6 +370,5 @@ class Pool:
                 self.states.forget(blob)
                 return False
         self.append(slot, wanted[start : segment.end])
-        slot.cuttable = slot.cuttable and not self.states.exact
         self.restored += segment.end - start
         return True

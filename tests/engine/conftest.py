@@ -88,6 +88,7 @@ def make_rig(api: Any) -> Iterator[MakeRig]:
         most_running: int = 4,
         spill_bytes: int = 0,
         files: StateFiles | None = None,
+        clock: Callable[[], float] = time.perf_counter,
         **params: Any,
     ) -> Rig:
         settings = {"pool_tokens": 1024, "sequences": most_running, "batch": 128, "threads": 2}
@@ -99,7 +100,7 @@ def make_rig(api: Any) -> Iterator[MakeRig]:
         engine = Engine(
             LoggedBackend(backend, log),
             most_running=most_running,
-            clock=time.perf_counter,
+            clock=clock,
             new_seed=lambda: 5,
             spill_bytes=spill_bytes,
             files=files,
