@@ -66,14 +66,16 @@ def add_byte_vocabulary(writer: gguf.GGUFWriter, control: Sequence[str] = CONTRO
     writer.add_token_merges(MERGES)
 
 
-def blank_vocabulary(path: Path, *, template: str | None, add_bos: bool = True) -> Path:
+def blank_vocabulary(
+    path: Path, *, template: str | None, add_bos: bool = True, more_control: Sequence[str] = ()
+) -> Path:
     """Write a SentencePiece-like vocabulary that puts a blank before every text."""
-    control = ["<unk>", "<s>", "</s>"]
+    control = ["<unk>", "<s>", "</s>", *more_control]
     letters = [chr(code) for code in range(0x21, 0x7F)]
     words = ["\u2581", "he", "\u2581he", "[I", "\u2581[", "<s", "s>"]
     tokens = control + [f"<0x{byte:02X}>" for byte in range(256)] + words + letters
     writer = _writer(path, "llama", tokens)
-    kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
+    kinds = [gguf.TokenType.UNKNOWN] + [gguf.TokenType.CONTROL] * (len(control) - 1)
     kinds += [gguf.TokenType.BYTE] * 256 + [gguf.TokenType.NORMAL] * (len(words) + len(letters))
     writer.add_token_types(kinds)
     writer.add_token_scores([-float(index) for index in range(len(tokens))])

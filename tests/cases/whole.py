@@ -26,9 +26,11 @@ from app.text.stream import Vocabulary
 from app.ui.chat_tab import ChatTab
 from app.wire import LoadParams, Rendered, Sampling, Submit
 from app.wire import Message as WireMessage
+from tests import scripted_children
 from tests.api.harness import Api
 from tests.fakes import FakeModelHost
 from tests.gui.desk import Desk
+from tests.scripted_children import Births, Script
 
 PATIENCE = 60.0
 """A watchdog for what may have to wait for a model to load on a busy machine."""
@@ -119,6 +121,13 @@ class RealModel(LocalModel):
             elif isinstance(event, Ended):
                 told.ends.append(event)
         return told
+
+
+def scripted(script: Script) -> RealModel:
+    """A model whose engine writes what the script says, in a process of its own as always."""
+    engines = Births(scripted_children.engine, script)
+    texts = Births(scripted_children.text_worker, script)
+    return RealModel(Path("/models/scripted.gguf"), means=Means(engines, texts))
 
 
 @dataclass
