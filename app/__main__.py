@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from app import __version__, paths
-from app.bench import command as bench
+from app.bench import arguments as bench_arguments
 from app.cli import doctor, selftest, serve
 
 _MAX_OUTPUT = 2_000_000
@@ -34,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.command == "selftest":
         return selftest.run()
     if chosen.command == "bench":
-        return bench.run(chosen)
+        from app.bench import command
+
+        return command.run(chosen)
     from app.main import run_window
 
     return run_window(chosen.window_model)
@@ -52,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
         "--json", action="store_true", help="for programs"
     )
     commands.add_parser("selftest", help="check that this installation works")
-    bench.add_arguments(
+    bench_arguments.add_arguments(
         commands.add_parser("bench", help="measure, also beside a peer", allow_abbrev=False)
     )
     return whole
