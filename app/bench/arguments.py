@@ -55,6 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pairs", metavar="N", type=_count, help="runs of each row (default 3, with --quick 1)"
     )
     parser.add_argument("--threads", metavar="N", type=_count, default=2, help="default 2")
+    parser.add_argument(
+        "--brief", action="store_true", help="tell only the figures that have a target"
+    )
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures of every run")
     parser.add_argument(
         "--plot",

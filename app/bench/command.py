@@ -92,7 +92,7 @@ def _absolute(path: Path | None) -> Path | None:
 def _report(runner: Runner, arguments: argparse.Namespace, about: dict[str, object]) -> None:
     found = runner.results
     if found:
-        _say(f"{table(found)}\n\n{summary(found)}")
+        _say(f"{table(found, brief=arguments.brief)}\n\n{summary(found)}")
     for name, why in runner.failures.items():
         _note(f"{name} could not be measured: {why}")
     if arguments.json:

@@ -45,6 +45,10 @@ class Heard:
     def counters(self) -> Counters:
         return self.step.counters
 
+    @property
+    def began(self) -> float:
+        return self.at - self.step.counters.step_ms / 1000
+
 
 @dataclass(eq=False, slots=True)
 class Asked:

@@ -13,10 +13,12 @@ def number(value: float, digits: int) -> str:
     return f"{value:,.{digits}f}" if math.isfinite(value) else "never"
 
 
-def table(found: Sequence[Result]) -> str:
-    """One line for each figure; the row's name stands on its first line only."""
+def table(found: Sequence[Result], *, brief: bool = False) -> str:
+    """One line for each figure, with `brief` only for those with a target; a row's name stands on its first line."""
     rows, last = [], ""
     for result in found:
+        if brief and result.figure.goal is None:
+            continue
         rows.append(_cells(result, result.row if result.row != last else ""))
         last = result.row
     return markdown(_HEADS, rows)

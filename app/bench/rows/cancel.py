@@ -12,13 +12,14 @@ from app.bench.rows.row import Row, Setup
 from app.errors import EngineError
 from app.wire import Counters, FinishReason
 
+_ON_ITS_WAY = 0.005
+"""Seconds that a command may take to the engine: a step begun in them could not know of it."""
+
 
 @dataclass(frozen=True)
 class Cancel(Row):
-    """Steps told after the cancel until its request has ended and holds no cell as its own.
-
-    The step that runs when the cancel is sent does not count: it had begun.
-    """
+    """Steps begun after the cancel until its request has ended and holds no cell as its own, the one that tells so
+    included."""
 
     kind: ClassVar[str] = "cancel"
     about: ClassVar[str] = "cancel to freed cells, while N chats write, and while a prompt is read"
@@ -71,7 +72,8 @@ class Cancel(Row):
         if asked.finished is None or asked.finished.reason is not FinishReason.CANCELLED:
             raise EngineError(f"A cancelled request ended otherwise: {asked.finished}.")
         await engine.until(lambda counters: _at_work(counters) <= _own(others))
-        return max(0, len(engine.steps) - mark - 1), time.perf_counter() - began
+        begun = sum(heard.began > began + _ON_ITS_WAY for heard in engine.steps[mark:])
+        return begun, time.perf_counter() - began
 
 
 def _own(others: Sequence[Asked]) -> int:
