@@ -1,7 +1,8 @@
 """Children that follow a script: real processes that speak the wire, and a link without any process.
 
 The scripted model has a vocabulary of 257 tokens: token i is the byte i, token 256 is the end and has no text.  So the
-ids of a prompt are the UTF-8 bytes of its contents (or a line's own ids), and any answer can be written by hand.
+ids of a prompt are the UTF-8 bytes of its contents (or a line's own ids), and any answer can be written by hand.  A
+script may add tokens of more bytes (`pieces`), to be cut anywhere.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ import time
 from array import array
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from itertools import accumulate
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -66,13 +68,28 @@ VOCABULARY = VocabularyLoaded(PIECES, ENDS, (END,), "scripted")
 class Script:
     """How a scripted child behaves.
 
-    `answer` is written token by token, again and again where `endless`.  `fault` is what goes wrong: "hang at start",
+    `answer` is written token by token, again and again where `endless`; where there are `pieces` these are written
+    instead, one token each; with `echo` the prompt itself is.  `fault` is what goes wrong: "hang at start",
     "refuse", "hang in load", "die in load", "hang", "deaf", "stubborn", "protocol", "last words".
     """
 
     answer: bytes = b"Hello."
     endless: bool = False
     fault: str = ""
+    pieces: tuple[bytes, ...] = ()
+    echo: bool = False
+
+    def tokens(self, prompt: tuple[int, ...]) -> tuple[int, ...]:
+        """What is written for this prompt."""
+        if self.echo:
+            return prompt
+        return tuple(range(END + 1, END + 1 + len(self.pieces))) or tuple(self.answer)
+
+    @property
+    def vocabulary(self) -> VocabularyLoaded:
+        ends = array("I", accumulate(map(len, self.pieces), initial=len(PIECES)))
+        more = ends.tobytes()[ends.itemsize :]
+        return VocabularyLoaded(PIECES + b"".join(self.pieces), ENDS + more, (END,), "scripted")
 
 
 def engine(connection: "Connection[Message, Message]", name: str, *, script: Script) -> None:
@@ -150,24 +167,27 @@ class _Engine(_Scripted):
     def serve(self) -> None:
         running: dict[int, list[int]] = {}
         prompts: dict[int, int] = {}
+        answers: dict[int, tuple[int, ...]] = {}
         counters = Counters()
         while True:
             message = self.next(0.002 if running else 1.0)
             if isinstance(message, Submit):
                 running[message.request_id] = []
                 prompts[message.request_id] = len(message.tokens)
+                answers[message.request_id] = self.script.tokens(message.tokens)
             aborted = message.request_id if isinstance(message, Abort) else None
             finished = []
             tokens = []
             for request_id, written in tuple(running.items()):
-                done = len(written) == len(self.script.answer) and not self.script.endless
+                answer = answers[request_id]
+                done = len(written) == len(answer) and not self.script.endless
                 if done or request_id == aborted:
                     reason = FinishReason.STOP if done else FinishReason.CANCELLED
                     usage = Usage(prompts[request_id], len(written), 0)
                     finished.append(Finished(request_id, reason, usage))
                     del running[request_id]
                     continue
-                token = self.script.answer[len(written) % len(self.script.answer)]
+                token = answer[len(written) % len(answer)]
                 written.append(token)
                 tokens.append(TokenOut(request_id, token))
             counters = Counters(
@@ -180,7 +200,7 @@ class _Engine(_Scripted):
 
 class _TextWorker(_Scripted):
     def greeting(self) -> Message:
-        return VOCABULARY
+        return self.script.vocabulary
 
     def serve(self) -> None:
         while True:
