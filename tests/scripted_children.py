@@ -193,7 +193,7 @@ class _Engine(_Scripted):
         return LOADED
 
     def begin(self, submit: Submit) -> _Writing:
-        prompt = bytes(submit.tokens)
+        prompt = bytes(token for token in submit.tokens if token < 256)
         if self.script.fault == "stall":
             _hang()
         if b"KILL" in prompt:

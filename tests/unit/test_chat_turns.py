@@ -736,7 +736,7 @@ def test_titles_and_names(run: Callable[..., None]) -> None:
         assert (await room.service.conversations())[0].title == first
         await room.service.rename(chat, "a\ud83db\n<b>\u202e" + "x" * 200)
         title = room.of(ConversationChanged)[-1].conversation.title
-        assert title.startswith("a\ufffdb ‹b›x")
+        assert title.startswith("a\ufffdb <b>x")
         assert len(title) == 80
 
     run(scenario)
