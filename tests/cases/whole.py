@@ -4,7 +4,6 @@ What goes to the engine is kept (`Prompts`), and with `TUTTI_DECODE_LOG` set the
 """
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -95,14 +94,14 @@ PARAMS = LoadParams("", pool_tokens=16_384, sequences=8, batch=512, threads=2)
 
 
 class RealModel(LocalModel):
-    """A local model on real children; it loads with the first request, or by `load`."""
+    """A local model on real children; it loads with the first request, or by `load`.  None: nothing chosen yet."""
 
-    def __init__(self, path: Path, *, means: Means | None = None, **params: Any) -> None:
+    def __init__(self, path: Path | None, *, means: Means | None = None, **params: Any) -> None:
         self.prompts = Prompts()
-        self.params = replace(PARAMS, path=str(path), **params)
+        self.params = replace(PARAMS, path="" if path is None else str(path), **params)
         super().__init__(
             lambda file: replace(self.params, path=file),
-            path=str(path),
+            path=self.params.path,
             means=means or Means(self.prompts.engine, self.prompts.text),
         )
 
@@ -196,9 +195,3 @@ async def served(model: LocalModel, **options: Any) -> AsyncIterator[Api]:
     async with serving(model, model, listener, **options):
         port = listener.getsockname()[1]
         yield Api(address_of(listener), port, model, FakeModelHost())  # type: ignore[arg-type]
-
-
-def numbers() -> Callable[[], int]:
-    """Counts up."""
-    counter = itertools.count(1)
-    return lambda: next(counter)
