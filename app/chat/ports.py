@@ -15,30 +15,33 @@ from app.chat.models import (
     ConversationSettings,
     FinishReason,
     Message,
-    Priority,
     Sampling,
     Status,
     Usage,
 )
+from app.chat.urgency import Urgency
 
 # --- generator -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One answer to be written.  `stop` strings end it and are not part of it; None tokens: no limit."""
+    """One answer to be written.  `stop` strings end it and are not part of it; None tokens: no limit.
+
+    `urgency` may be changed by whoever asked while the request runs.
+    """
 
     messages: tuple[ChatMessage, ...]
     sampling: Sampling = field(default_factory=Sampling)
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     ignore_eos: bool = False
-    priority: Priority = Priority.NORMAL
+    urgency: Urgency = field(default_factory=Urgency, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Not begun yet.  `place` is 1 for the next; 0 while the model loads, `why` then says so."""
+    """Not begun yet, or interrupted.  `place` is 1 for the next; 0 while there is no engine, `why` then says so."""
 
     place: int
     why: str = ""
@@ -86,6 +89,15 @@ class Generator(Protocol):
         Closing the iterator early (or cancelling the task that runs it) stops the request and frees its cells.
         Never raises an AppError: a refusal (a prompt that does not fit, no model) is an `Ended` with its words,
         before any text.  Text events may come at most once per engine step.
+        """
+        ...
+
+    async def warm(self, messages: tuple[ChatMessage, ...]) -> None:
+        """Have read what a request will begin with that goes on from `messages` with the user's next one.
+
+        Background work that costs no other request anything, and done once for the same messages.  Returns when it is
+        done, or at once where no model is ready or the messages cannot be read; never raises an AppError and never
+        loads a model.  Cancelling stops it.
         """
         ...
 

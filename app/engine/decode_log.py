@@ -69,6 +69,16 @@ class LoggedBackend:
         )
         return result
 
+    @property
+    def can_interrupt(self) -> bool:
+        return self._inner.can_interrupt
+
+    def interrupt(self) -> None:
+        self._inner.interrupt()
+
+    def rearm(self) -> None:
+        self._inner.rearm()
+
     def argmax(self, rows: Sequence[int], *, ban_ends: Sequence[bool]) -> list[int]:
         tokens = self._inner.argmax(rows, ban_ends=ban_ends)
         if tokens:

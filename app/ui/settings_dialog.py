@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.settings import Settings
-from app.ui import theme
+from app.ui import geometry, theme
 from app.ui.fields import Form, Item
 from app.ui.plain import Label
 
@@ -69,7 +69,7 @@ class SettingsDialog(QDialog):
         self._answer = Form(settings, ANSWER_ITEMS, "setting")
         self._sampling = Form(settings.sampling, SAMPLING_ITEMS, "setting")
         self._lay_out()
-        self.resize(560, 640)
+        geometry.fit_dialog(self, 560, 640)
 
     def value(self, base: Settings) -> Settings:
         """`base` with everything that is in the dialog."""

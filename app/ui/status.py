@@ -51,7 +51,7 @@ class StatusLine(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("statusLine")
-        self.setFixedHeight(theme.CONTROL)
+        self.setFixedHeight(theme.px(theme.CONTROL))
         self._text = ElidedLabel("", "quiet", self)
         self._text.setObjectName("statusText")
         self._stop_all = QPushButton("Stop all", self)

@@ -15,6 +15,7 @@ from app.engine.context import LlamaBackend
 from app.engine.core import Engine
 from app.engine.decode_log import LoggedBackend
 from app.engine.model import Model
+from app.engine.state_files import StateFiles
 from app.wire import LoadParams, Step
 from tests import tiny_models
 
@@ -81,7 +82,15 @@ def make_rig(api: Any) -> Iterator[MakeRig]:
     opened: list[tuple[Model, LlamaBackend]] = []
     native_log = llama.NativeLog(api)
 
-    def make(path: Path, *, most_running: int = 4, spill_bytes: int = 0, **params: Any) -> Rig:
+    def make(
+        path: Path,
+        *,
+        most_running: int = 4,
+        spill_bytes: int = 0,
+        files: StateFiles | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        **params: Any,
+    ) -> Rig:
         settings = {"pool_tokens": 1024, "sequences": most_running, "batch": 128, "threads": 2}
         load = LoadParams(str(path), **{**settings, **params})
         model = Model(api, load, native_log, lambda fraction: True)
@@ -91,9 +100,10 @@ def make_rig(api: Any) -> Iterator[MakeRig]:
         engine = Engine(
             LoggedBackend(backend, log),
             most_running=most_running,
-            clock=time.perf_counter,
+            clock=clock,
             new_seed=lambda: 5,
             spill_bytes=spill_bytes,
+            files=files,
         )
         return Rig(backend, engine, log)
 

@@ -100,6 +100,21 @@ def test_answers_are_not_ended_without_asking(with_desk):
     with_desk(scenario, generator=FakeGenerator([[Text("x")]], gate=asyncio.Semaphore(0)))
 
 
+def test_answers_that_wait_for_the_next_engine_are_not_ended_without_asking(with_desk):
+    async def scenario(desk):
+        await desk.say("hello")
+        await until(desk.window.workspace.busy)
+        desk.host.move(phase=ModelPhase.LOADING, context_tokens=1024)
+        action(desk, "unloadModelAction").trigger()
+        await turns_of_the_loop()
+        assert desk.host.unloads == 0
+        assert desk.window.banner.text().startswith("A chat is answering")
+
+    import asyncio
+
+    with_desk(scenario, generator=FakeGenerator([[Text("x")]], gate=asyncio.Semaphore(0)))
+
+
 def test_a_failed_load_says_why(with_desk):
     async def scenario(desk):
         desk.host.move(phase=ModelPhase.LOADING)
