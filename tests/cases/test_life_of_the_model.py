@@ -165,9 +165,9 @@ def test_a_chat_that_goes_on_evaluates_only_its_new_tokens(
                 assert usage["prompt_tokens"] - cached == model.counters.read - before
                 messages.append(reply["choices"][0]["message"])
                 # The ids that were written are in the next prompt as they were.
-            written = model.prompts.submits[-1].tokens
-            assert written[: len(model.prompts.submits[-2].tokens)] == (
-                model.prompts.submits[-2].tokens
+            written = model.prompts.asked[-1].tokens
+            assert written[: len(model.prompts.asked[-2].tokens)] == (
+                model.prompts.asked[-2].tokens
             )
 
     at_work(scenario, RealModel(talker), current=settings(max_answer_tokens=30))
