@@ -1,7 +1,8 @@
 """What the engine really evaluated, from its decode log (`TUTTI_DECODE_LOG`), not from its own word.
 
 Every sequence's content is followed through copies, cuts, saves and restores, so that a token that was evaluated
-before, after the same tokens, is found out wherever it is evaluated again.
+before, after the same tokens, is found out wherever it is evaluated again.  A call that was interrupted counts for
+nothing.
 """
 
 import json

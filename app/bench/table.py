@@ -59,10 +59,15 @@ def _cells(result: Result, name: str) -> tuple[str, ...]:
         number(result.median, figure.digits) + unit,
         _spread(result),
         "" if theirs is None else f"{number(theirs, figure.digits)}{unit} ({result.peer})",
-        "" if result.ratio is None else number(result.ratio, 2),
+        _ratio(result.ratio),
         figure.goal.words(figure.unit) if figure.goal else "",
         {None: "", True: "yes", False: "**no**"}[result.met],
     )
+
+
+def _ratio(ratio: float | None) -> str:
+    """Where only one of the two came, there is none to tell."""
+    return f"{ratio:.2f}" if ratio is not None and math.isfinite(ratio) else ""
 
 
 def _spread(result: Result) -> str:

@@ -2,8 +2,10 @@
 
 import math
 
+import pytest
+
 from app.bench.client import Answer
-from app.bench.lag import lags
+from app.bench.lag import lags, stream_lags
 from app.bench.outcome import Outcome
 from app.bench.quantiles import median, quantile
 
@@ -55,6 +57,26 @@ def test_lags_pair_streams_and_sequences_by_their_first_token() -> None:
     assert sorted(lags(streams, outputs)) == [0.25, 0.25, 0.25, 0.5, 0.5, 0.5]
 
 
-def test_a_stream_whose_texts_are_not_its_tokens_is_not_compared() -> None:
-    assert lags([[1.5, 2.5]], {0: [1.0, 2.0, 3.0]}) == []
+@pytest.mark.parametrize(
+    ("texts", "tokens", "found"),
+    [
+        ([1.5, 2.5, 3.5], [1.0, 2.0, 3.0], [0.5, 0.5, 0.5]),
+        # More than a step late throughout: the second text is the second token, though the third was made by then.
+        ([3.25, 4.25, 5.25], [1.0, 2.0, 3.0], [2.25, 2.25, 2.25]),
+        # Two tokens in one text: both count, from when each was made.
+        ([1.5, 3.5, 4.5], [1.0, 2.0, 3.0, 4.0], [0.5, 1.5, 0.5, 0.5]),
+        ([1.5, 5.0], [1.0, 2.0, 3.0, 4.0], [0.5, 3.0, 2.0, 1.0]),
+        # A text before its token: these two do not belong together.
+        ([0.5, 2.5], [1.0, 2.0], []),
+        ([1.5, 2.5], [1.0, 3.0], []),
+        ([1.5, 1.6, 1.7], [1.0, 1.1], []),
+        ([], [1.0], []),
+    ],
+)
+def test_lags_of_a_stream(texts: list[float], tokens: list[float], found: list[float]) -> None:
+    assert stream_lags(texts, tokens) == pytest.approx(found)
+
+
+def test_streams_and_sequences_that_do_not_match_are_not_compared() -> None:
+    assert lags([[1.5]], {0: [1.0], 1: [1.0]}) == []
     assert lags([], {0: [1.0]}) == []

@@ -36,8 +36,8 @@ class Decode(Served):
             Figure("whole", "answers whole", "", 0, at_least(self.sequences)),
             Figure("first", "time to first text, median", "s", 3),
             Figure("gap", "gap between texts, 95 %", "s", 3),
-            Figure("lag", "text after its step, 99 %", "ms", 1, at_most(20)),
-            Figure("compared", "texts compared with the decode log", "", 0),
+            Figure("lag", "token after its step, 99 %", "ms", 1, at_most(20)),
+            Figure("compared", "tokens compared with the decode log", "", 0),
         )
 
     def workload(self) -> Workload:

@@ -27,6 +27,7 @@ class Spill(Row):
     def figures(self) -> tuple[Figure, ...]:
         return (
             Figure("back", "to the first token", "s", 3, at_most(0.1)),
+            Figure("restored", "tokens brought back", "", 0, at_least(self.history)),
             Figure("read", "tokens read", "", 0, at_most(2)),
             Figure("again", "to the first token, reading all", "s", 2),
             Figure("faster", "reading over coming back", "x", 0, at_least(20)),
@@ -40,12 +41,14 @@ class Spill(Row):
             first = await engine.ask(prompt, 1)
             await self._leave(engine, ids(seed + 1, 16, engine.vocabulary))
             megabytes = engine.counters.spill_bytes / 1e6
-            before = engine.evaluation().tokens
+            before, restored = engine.evaluation().tokens, engine.counters.restored
             new = ids(seed + 2, 1, engine.vocabulary)
             back = await engine.ask(prompt + new, 1)
             read = engine.evaluation().tokens - before
+            restored = engine.counters.restored - restored
         return {
             "back": back.first,
+            "restored": restored,
             "read": read,
             "again": first.first,
             "faster": first.first / back.first,
