@@ -6,7 +6,9 @@ its new tokens, also by the API.
 """
 
 import asyncio
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,8 +21,11 @@ from app import main
 from app.chat.models import ChatMessage, Role, Status
 from app.chat.ports import ModelPhase
 from app.client.pair import Means
+from app.settings import load as load_settings
+from app.settings import settings_path
 from tests.api.harness import chat
 from tests.cases.whole import (
+    PATIENCE,
     Prompts,
     RealModel,
     answers,
@@ -33,12 +38,33 @@ from tests.cases.whole import (
     user,
 )
 from tests.gui.desk import Desk
-from tests.processes import children
+from tests.processes import children, processes_of
 from tests.scripted_children import FakeClock
 
 pytestmark = pytest.mark.slow
 
+ROOT = Path(__file__).parents[2]
+
 LONG = {"messages": [{"role": "user", "content": "go on"}], "stream": True, "max_tokens": 9000}
+
+
+def test_started_with_a_model_it_is_loaded_and_a_signal_ends_all(
+    private_folders: Path, talker: Path
+) -> None:
+    """As a user starts it; `model_path` is kept once the model is ready."""
+    command = [sys.executable, "-X", "faulthandler", "-m", "app", "--model", str(talker)]
+    deadline = time.monotonic() + PATIENCE
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as program:
+        while load_settings(settings_path()).settings.model_path != str(talker):
+            assert time.monotonic() < deadline, "the model was not loaded"
+            assert program.poll() is None
+            time.sleep(0.05)
+        assert len(processes_of(private_folders)) >= 3
+        program.terminate()
+        assert program.wait(PATIENCE) == 0
+        assert program.stderr is not None
+        assert program.stderr.read() == ""
+    assert not processes_of(private_folders)
 
 
 def test_a_message_that_is_typed_while_the_model_loads_goes_out_when_it_is_ready(
@@ -165,9 +191,9 @@ def test_a_chat_that_goes_on_evaluates_only_its_new_tokens(
                 assert usage["prompt_tokens"] - cached == model.counters.read - before
                 messages.append(reply["choices"][0]["message"])
                 # The ids that were written are in the next prompt as they were.
-            written = model.prompts.submits[-1].tokens
-            assert written[: len(model.prompts.submits[-2].tokens)] == (
-                model.prompts.submits[-2].tokens
+            written = model.prompts.asked[-1].tokens
+            assert written[: len(model.prompts.asked[-2].tokens)] == (
+                model.prompts.asked[-2].tokens
             )
 
     at_work(scenario, RealModel(talker), current=settings(max_answer_tokens=30))

@@ -54,6 +54,15 @@ class Prompts:
     submits: list[Submit] = field(default_factory=list)
     rendered: list[Rendered] = field(default_factory=list)
 
+    @property
+    def asked(self) -> list[Submit]:
+        """Those for which an answer was wanted: not what is read beforehand."""
+        return [submit for submit in self.submits if submit.max_tokens != 0]
+
+    def spans(self, submit: Submit) -> tuple[tuple[int, int], ...]:
+        """Where the content of each line lies in this prompt."""
+        return next(r.spans for r in reversed(self.rendered) if r.tokens == submit.tokens)
+
     def engine(self, on_message: OnMessage, on_death: OnDeath) -> Link:
         return _Kept(engine_child, on_message, on_death, self.submits)
 
@@ -149,7 +158,7 @@ def user(text: str) -> ChatMessage:
 def pieces(model: LocalModel) -> Vocabulary:
     """The bytes of each token of the loaded model."""
     assert model._pair is not None
-    return model._pair._facts[2]
+    return model._pair._facts[1]
 
 
 # --- at the window -------------------------------------------------------------------------------------------
