@@ -74,7 +74,7 @@ class Script:
     instead, one token each; with `echo` the prompt itself is.  Where it `follows`, an answer begins after the place in
     it where the prompt ends, so that a prompt that holds half of an answer is followed by the other half.
     `fault` is what goes wrong: "hang at start", "refuse", "hang in load", "die in load", "hang", "deaf", "stubborn",
-    "protocol", "last words"; "stall" hangs at the first request.  An engine dies of a prompt that holds KILL.
+    "protocol", "last words"; "stall" hangs in the first request.  An engine dies of a prompt that holds KILL.
     """
 
     answer: bytes = b"Hello."
@@ -195,6 +195,8 @@ class _Engine(_Scripted):
     def begin(self, submit: Submit) -> _Writing:
         prompt = bytes(token for token in submit.tokens if token < 256)
         if self.script.fault == "stall":
+            reading = ReadingNow(submit.request_id, 1, len(prompt), 0)
+            self.pump.send(Step(Counters(), reading=(reading,)))
             _hang()
         if b"KILL" in prompt:
             os._exit(6)
