@@ -31,6 +31,7 @@ class FakeGenerator:
     requests: list[Request] = field(default_factory=list)
     gate: asyncio.Semaphore | None = None
     running: int = 0
+    forgotten: list[int] = field(default_factory=list)
     closed_early: int = 0
     warmed: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     warm_gate: asyncio.Event | None = None
@@ -54,6 +55,9 @@ class FakeGenerator:
         finally:
             self.running -= 1
             self.closed_early += not ended
+
+    async def forget(self, owner: int) -> None:
+        self.forgotten.append(owner)
 
     async def warm(self, messages: tuple[ChatMessage, ...]) -> None:
         self.warmed.append(messages)

@@ -1,7 +1,8 @@
 """Children that follow a script: real processes that speak the wire, and a link without any process.
 
 The scripted model has a vocabulary of 257 tokens: token i is the byte i, token 256 is the end and has no text.  So the
-ids of a prompt are the UTF-8 bytes of its contents (or a line's own ids), and any answer can be written by hand.
+ids of a prompt are the UTF-8 bytes of its contents (or a line's own ids), and any answer can be written by hand.  A
+script may add tokens of more bytes (`pieces`), to be cut anywhere.
 """
 
 import asyncio
@@ -69,8 +70,9 @@ VOCABULARY = VocabularyLoaded(PIECES, ENDS, (END,), "scripted")
 class Script:
     """How a scripted child behaves.
 
-    `answer` is written token by token, again and again where `endless`; where it `follows`, an answer begins after
-    the place in it where the prompt ends, so that a prompt that holds half of an answer is followed by the other half.
+    `answer` is written token by token, again and again where `endless`; where there are `pieces` these are written
+    instead, one token each; with `echo` the prompt itself is.  Where it `follows`, an answer begins after the place in
+    it where the prompt ends, so that a prompt that holds half of an answer is followed by the other half.
     `fault` is what goes wrong: "hang at start", "refuse", "hang in load", "die in load", "hang", "deaf", "stubborn",
     "protocol", "last words"; "stall" hangs in the first request.  An engine dies of a prompt that holds KILL.
     """
@@ -79,6 +81,20 @@ class Script:
     endless: bool = False
     follows: bool = False
     fault: str = ""
+    pieces: tuple[bytes, ...] = ()
+    echo: bool = False
+
+    def tokens(self, prompt: tuple[int, ...]) -> tuple[int, ...]:
+        """What is written for this prompt."""
+        if self.echo:
+            return prompt
+        return tuple(range(END + 1, END + 1 + len(self.pieces))) or tuple(self.answer)
+
+    @property
+    def vocabulary(self) -> VocabularyLoaded:
+        ends = array("I", accumulate(map(len, self.pieces), initial=len(PIECES)))
+        more = ends.tobytes()[ends.itemsize :]
+        return VocabularyLoaded(PIECES + b"".join(self.pieces), ENDS + more, (END,), "scripted")
 
     def begins(self, prompt: bytes) -> int:
         """The place in `answer` at which what follows `prompt` begins."""
@@ -161,13 +177,14 @@ class _Writing:
     """A request of the scripted engine: where in the answer it is, and how much of it was written."""
 
     submit: Submit
+    answer: tuple[int, ...]
     place: int
     written: int = 0
 
     def end(self, script: Script) -> FinishReason | None:
         if self.written == self.submit.max_tokens:
             return FinishReason.LENGTH
-        done = self.place == len(script.answer) and not script.endless
+        done = self.place == len(self.answer) and not script.endless
         return FinishReason.STOP if done else None
 
 
@@ -176,14 +193,14 @@ class _Engine(_Scripted):
         return LOADED
 
     def begin(self, submit: Submit) -> _Writing:
-        prompt = bytes(submit.tokens)
+        prompt = bytes(token for token in submit.tokens if token < 256)
         if self.script.fault == "stall":
             reading = ReadingNow(submit.request_id, 1, len(prompt), 0)
             self.pump.send(Step(Counters(), reading=(reading,)))
             _hang()
         if b"KILL" in prompt:
             os._exit(6)
-        return _Writing(submit, self.script.begins(prompt))
+        return _Writing(submit, self.script.tokens(submit.tokens), self.script.begins(prompt))
 
     def serve(self) -> None:
         running: dict[int, _Writing] = {}
@@ -203,7 +220,7 @@ class _Engine(_Scripted):
                     finished.append(end)
                     del running[request_id]
                     continue
-                token = self.script.answer[writing.place % len(self.script.answer)]
+                token = writing.answer[writing.place % len(writing.answer)]
                 writing.place += 1
                 writing.written += 1
                 tokens.append(TokenOut(request_id, token))
@@ -217,7 +234,7 @@ class _Engine(_Scripted):
 
 class _TextWorker(_Scripted):
     def greeting(self) -> Message:
-        return VOCABULARY
+        return self.script.vocabulary
 
     def serve(self) -> None:
         while True:

@@ -28,7 +28,8 @@ from app.chat.urgency import Urgency
 class Request:
     """One answer to be written.  `stop` strings end it and are not part of it; None tokens: no limit.
 
-    `urgency` may be changed by whoever asked while the request runs.
+    `urgency` may be changed by whoever asked while the request runs.  `owner` is the number of the chat whose state
+    this becomes, so that it can be kept over a restart and forgotten with the chat; 0 is nobody's.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -37,6 +38,7 @@ class Request:
     stop: tuple[str, ...] = ()
     ignore_eos: bool = False
     urgency: Urgency = field(default_factory=Urgency, compare=False)
+    owner: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,10 @@ class Generator(Protocol):
         """
         ...
 
+    async def forget(self, owner: int) -> None:
+        """Drop all that was kept of this chat to make it quick, in memory and on disk; never raises an AppError."""
+        ...
+
     async def count_tokens(self, text: str) -> int:
         """The number of tokens of `text` as message content; raises AppError where no model is ready."""
         ...
@@ -141,7 +147,10 @@ class ModelState:
 
 @dataclass(frozen=True, slots=True)
 class EngineStatus:
-    """What the status line shows.  `cached_share` is of all prompt tokens so far, 0 to 1; None before any."""
+    """What the status line shows.  `cached_share` is of all prompt tokens so far, 0 to 1; None before any.
+
+    `advice` says why that share is low and what to change, or is "".
+    """
 
     running: int = 0
     reading: int = 0
@@ -150,6 +159,7 @@ class EngineStatus:
     cached_share: float | None = None
     cells_used: int = 0
     cells_total: int = 0
+    advice: str = ""
 
 
 class ModelHost(Protocol):

@@ -156,6 +156,7 @@ class ChatService(Library):
             self._states.pop(conversation_id, None)
             self._locks.pop(conversation_id, None)
             self._stops.pop(conversation_id, None)
+            await self._ports.generator.forget(conversation_id)
             self._emit(ConversationDeleted(conversation_id))
 
     def set_front(self, conversation_id: int | None) -> None:
@@ -270,6 +271,7 @@ class ChatService(Library):
             own.sampling or general.sampling,
             (general.max_answer_tokens if most is None else most) or None,
             urgency=turn.urgency,
+            owner=turn.conversation_id,
         )
 
     async def _lines(self, conversation: Conversation) -> tuple[ChatMessage, ...]:

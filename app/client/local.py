@@ -25,8 +25,10 @@ from app.chat.ports import (
     Waiting,
 )
 from app.chat.urgency import Urgency
+from app.client.advice import advice
 from app.client.answer import STARTING_AGAIN, Answer
 from app.client.idle import IdleWatch
+from app.client.kept_states import delete_states
 from app.client.pair import MEANS, Means, Pair
 from app.client.stream import EngineStream
 from app.client.tasks import Tasks
@@ -90,6 +92,7 @@ class LocalModel:
             cached_share=engine.cached_share,
             cells_used=counters.cells_used,
             cells_total=counters.cells_total,
+            advice=advice(counters),
         )
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -162,6 +165,13 @@ class LocalModel:
         if self._pair is not None and self._state.phase is ModelPhase.READY:
             with self._idle.busy():
                 await self._pair.warm(messages)
+
+    async def forget(self, owner: int) -> None:
+        """Drop what was kept of this chat; the files too, whether or not its model is loaded."""
+        if self._pair is not None:
+            self._pair.forget(owner)
+        folder = self._load_params(self._state.path).states_folder
+        await asyncio.to_thread(delete_states, folder, owner)
 
     async def count_tokens(self, text: str) -> int:
         """The number of tokens of `text`; raises ModelError where no model is ready, and TextError."""

@@ -24,6 +24,7 @@ from app.wire import (
     ChatLine,
     Finished,
     FinishReason,
+    Forget,
     Loaded,
     LoadParams,
     Priority,
@@ -111,6 +112,7 @@ class Pair:
                 end_tokens=greeting.end_tokens,
                 priority=request.urgency.priority,
                 marks=_marks(request.messages, rendered.spans),
+                owner=request.owner,
             )
         )
         # The format's own stop strings are what an end token is elsewhere.
@@ -151,6 +153,11 @@ class Pair:
                         return event.reason is FinishReason.LENGTH
         finally:
             stream.close()
+
+    def forget(self, owner: int) -> None:
+        """Drop what the engine keeps of this chat."""
+        if self.engine.serving:
+            self.engine.send(Forget(owner))
 
     def refusal(self, error: AppError) -> Ended:
         """The end of a request that `begin` refused with `error`."""
