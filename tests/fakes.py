@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.chat.models import ChatMessage, FinishReason, Usage
+from app.chat.models import FinishReason, Usage
 from app.chat.ports import (
     Ended,
     EngineStatus,
@@ -33,7 +33,7 @@ class FakeGenerator:
     running: int = 0
     forgotten: list[int] = field(default_factory=list)
     closed_early: int = 0
-    warmed: list[tuple[ChatMessage, ...]] = field(default_factory=list)
+    warmed: list[Request] = field(default_factory=list)
     warm_gate: asyncio.Event | None = None
     warming: int = 0
 
@@ -59,8 +59,8 @@ class FakeGenerator:
     async def forget(self, owner: int) -> None:
         self.forgotten.append(owner)
 
-    async def warm(self, messages: tuple[ChatMessage, ...]) -> None:
-        self.warmed.append(messages)
+    async def warm(self, request: Request) -> None:
+        self.warmed.append(request)
         self.warming += 1
         try:
             if self.warm_gate is not None:

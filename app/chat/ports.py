@@ -94,12 +94,12 @@ class Generator(Protocol):
         """
         ...
 
-    async def warm(self, messages: tuple[ChatMessage, ...]) -> None:
-        """Have read what a request will begin with that goes on from `messages` with the user's next one.
+    async def warm(self, request: Request) -> None:
+        """Have read what a request will begin with that goes on from this one's messages with the user's next.
 
-        Background work that costs no other request anything, and done once for the same messages.  Returns when it is
-        done, or at once where no model is ready or the messages cannot be read; never raises an AppError and never
-        loads a model.  Cancelling stops it.
+        Background work that costs no other request anything, and done once for the same messages; of the request only
+        they and the owner count.  Returns when it is done, or at once where no model is ready or the messages cannot
+        be read; never raises an AppError and never loads a model.  Cancelling stops it.
         """
         ...
 

@@ -129,7 +129,7 @@ class ChatService(Library):
         Costs no other chat anything; does nothing while an answer is written, and where it is done already.
         """
         if not self._closed and not self.turn(conversation_id).busy:
-            self._warming.begin(conversation_id, partial(self._lines_so_far, conversation_id))
+            self._warming.begin(conversation_id, partial(self._so_far, conversation_id))
 
     def stop_warming(self, conversation_id: int) -> None:
         """Nobody types here any more."""
@@ -280,8 +280,9 @@ class ChatService(Library):
         own, general = conversation.settings.system_prompt, self._settings().system_prompt
         return context.lines(general if own is None else own, history)
 
-    async def _lines_so_far(self, conversation_id: int) -> tuple[ChatMessage, ...]:
-        return await self._lines(await self._kept(conversation_id))
+    async def _so_far(self, conversation_id: int) -> Request:
+        lines = await self._lines(await self._kept(conversation_id))
+        return Request(lines, owner=conversation_id)
 
     async def _kept(self, conversation_id: int) -> Conversation:
         conversation = await self._store.conversation(conversation_id)

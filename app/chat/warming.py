@@ -8,14 +8,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from app.chat.models import ChatMessage
-from app.chat.ports import Generator
+from app.chat.ports import Generator, Request
 from app.chat.tasks import Tasks
 from app.errors import StoreError
 
 _log = logging.getLogger(__name__)
 
-Lines = Callable[[], Awaitable[tuple[ChatMessage, ...]]]
+SoFar = Callable[[], Awaitable[Request]]
+"""Gives what stands in a chat, as a request."""
 
 
 class Warming:
@@ -26,11 +26,11 @@ class Warming:
         self._tasks = tasks
         self._running: dict[int, asyncio.Task[None]] = {}
 
-    def begin(self, conversation_id: int, lines: Lines) -> None:
-        """Read `lines` beforehand; does nothing while that is being done for this chat."""
+    def begin(self, conversation_id: int, so_far: SoFar) -> None:
+        """Have that read beforehand; does nothing while that is being done for this chat."""
         if conversation_id in self._running:
             return
-        task = self._tasks.spawn(self._warm(lines), f"warm-up of chat {conversation_id}")
+        task = self._tasks.spawn(self._warm(so_far), f"warm-up of chat {conversation_id}")
         self._running[conversation_id] = task
 
         def forget(ended: asyncio.Task[None]) -> None:
@@ -49,8 +49,8 @@ class Warming:
         for conversation_id in tuple(self._running):
             self.end(conversation_id)
 
-    async def _warm(self, lines: Lines) -> None:
+    async def _warm(self, so_far: SoFar) -> None:
         try:
-            await self._generator.warm(await lines())
+            await self._generator.warm(await so_far())
         except StoreError as error:
             _log.info("no warm-up: %s", error)

@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 
-from app.chat.models import ChatMessage
 from app.chat.ports import (
     Ended,
     EngineStatus,
@@ -160,11 +159,11 @@ class LocalModel:
                     if answer.stopped:
                         stream.abort()
 
-    async def warm(self, messages: tuple[ChatMessage, ...]) -> None:
+    async def warm(self, request: Request) -> None:
         """Have read what goes before the next message of this conversation, where a model is ready."""
         if self._pair is not None and self._state.phase is ModelPhase.READY:
             with self._idle.busy():
-                await self._pair.warm(messages)
+                await self._pair.warm(request)
 
     async def forget(self, owner: int) -> None:
         """Drop what was kept of this chat; the files too, whether or not its model is loaded."""

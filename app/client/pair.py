@@ -66,6 +66,7 @@ class Pair:
         self._notes: dict[str, None] = {}
         self._vocabulary: tuple[VocabularyLoaded, Vocabulary] | None = None
         self._warmth = Warmth()
+        self._forgotten: list[int] = []
         self.engine = EngineClient(
             means.engine,
             clock=means.clock,
@@ -119,8 +120,9 @@ class Pair:
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
         return stream, Answer(vocabulary, stop)
 
-    async def warm(self, messages: tuple[ChatMessage, ...]) -> None:
-        """Have the beginning read that all requests have which go on from `messages`; see `Generator.warm`."""
+    async def warm(self, request: Request) -> None:
+        """Have the beginning read that all requests have which go on from this one; see `Generator.warm`."""
+        messages = request.messages
         if not self.engine.serving or not self._warmth.wanted(messages):
             return
         try:
@@ -129,12 +131,10 @@ class Pair:
         except TextError:
             return  # the message itself will be told why
         start = rendered.spans[-1][0] if rendered.spans else 0
-        if 0 < start < self.loaded.context_tokens and await self._read(messages, rendered, start):
+        if 0 < start < self.loaded.context_tokens and await self._read(request, rendered, start):
             self._warmth.remember(messages)
 
-    async def _read(
-        self, messages: tuple[ChatMessage, ...], rendered: Rendered, length: int
-    ) -> bool:
+    async def _read(self, request: Request, rendered: Rendered, length: int) -> bool:
         """Have the first `length` tokens read; whether they were."""
         stream = self.engine.submit(
             Submit(
@@ -143,7 +143,8 @@ class Pair:
                 Sampling(temperature=0),
                 max_tokens=0,
                 priority=Priority.BACKGROUND,
-                marks=_marks(messages, rendered.spans),
+                marks=_marks(request.messages, rendered.spans),
+                owner=request.owner,
             )
         )
         try:
@@ -155,9 +156,9 @@ class Pair:
             stream.close()
 
     def forget(self, owner: int) -> None:
-        """Drop what the engine keeps of this chat."""
-        if self.engine.serving:
-            self.engine.send(Forget(owner))
+        """Drop what the engine keeps of this chat; where there is none, as soon as there is one."""
+        self._forgotten.append(owner)
+        self._tell_forgotten()
 
     def refusal(self, error: AppError) -> Ended:
         """The end of a request that `begin` refused with `error`."""
@@ -196,7 +197,12 @@ class Pair:
     def _engine_changed(self) -> None:
         if not self.engine.serving:
             self._warmth.clear()
+        self._tell_forgotten()
         self._on_change(self)
+
+    def _tell_forgotten(self) -> None:
+        while self._forgotten and self.engine.serving:
+            self.engine.send(Forget(self._forgotten.pop()))
 
 
 def _ignore(_progress: object) -> None:

@@ -29,10 +29,10 @@ def test_send_reads_no_more_than_the_new_message(
     async def scenario() -> None:
         model = LocalModel(lambda path: LoadParams(path, pool_tokens=1024, sequences=2, batch=256))
         await model.load(str(starter))
-        await model.warm(messages)
+        await model.warm(Request(messages))
         warmed = model.counters
         assert warmed.read > 15
-        await model.warm(messages)
+        await model.warm(Request(messages))
         assert model.counters == warmed
         for new in ("And through Paris?", "\n\nAnd through Paris?", "x"):
             before = model.counters.read

@@ -4,13 +4,16 @@ import asyncio
 
 from PySide6.QtCore import Qt
 
-from app.chat.models import ChatMessage, Role
 from app.settings import Settings
 from tests.fakes import FakeGenerator
 from tests.gui.desk import until
 
-SYSTEM = ChatMessage(Role.SYSTEM, "Be brief.")
 CURRENT = Settings(system_prompt="Be brief.")
+
+
+def read(desk):
+    """The messages of each warm-up."""
+    return [[line.content for line in request.messages] for request in desk.generator.warmed]
 
 
 def held():
@@ -22,18 +25,14 @@ def held():
 def test_typing_has_the_history_read_and_sending_ends_that(with_desk):
     async def scenario(desk):
         desk.type("hel")
-        await until(lambda: desk.generator.warmed == [(SYSTEM,)])
+        await until(lambda: read(desk) == [["Be brief."]])
         desk.type("lo")
         await desk.say("")
         await desk.answered()
         assert desk.generator.warming == 0
         desk.type("and")
         await until(lambda: len(desk.generator.warmed) == 2)
-        assert [line.content for line in desk.generator.warmed[1]] == [
-            "Be brief.",
-            "hello",
-            "Hello.",
-        ]
+        assert read(desk)[1] == ["Be brief.", "hello", "Hello."]
 
     with_desk(scenario, generator=held(), current=CURRENT)
 
@@ -58,6 +57,6 @@ def test_an_emptied_box_asks_for_nothing(with_desk):
         desk.type("x")
         await until(lambda: desk.generator.warming == 1)
         # The first box's time had come before.
-        assert desk.generator.warmed == [(SYSTEM,)]
+        assert read(desk) == [["Be brief."]]
 
     with_desk(scenario, generator=held(), current=CURRENT)

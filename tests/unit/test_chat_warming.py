@@ -68,14 +68,15 @@ def test_the_history_is_read_as_the_model_will_be_shown_it(run: Run) -> None:
         for number, warmed in enumerate((chat, new, own), start=1):
             room.service.warm(warmed)
             await room.until(lambda number=number: len(room.generator.warmed) == number)
-        assert room.generator.warmed == [
+        assert [request.messages for request in room.generator.warmed] == [
             (SYSTEM, ChatMessage(Role.USER, "Why?"), ChatMessage(Role.ASSISTANT, "Hello.")),
             (SYSTEM,),
             (ChatMessage(Role.SYSTEM, "Own."),),
         ]
+        assert [request.owner for request in room.generator.warmed] == [chat, new, own]
         await room.ask(chat, "More?")
         asked = room.generator.requests[-1].messages
-        assert asked[:-1] == room.generator.warmed[0]
+        assert asked[:-1] == room.generator.warmed[0].messages
 
     run(scenario)
 

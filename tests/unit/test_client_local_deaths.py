@@ -14,6 +14,7 @@ from app.client.death import Death
 from app.wire import (
     Finished,
     FinishReason,
+    Forget,
     Rendered,
     Usage,
     WaitingNow,
@@ -209,6 +210,23 @@ def test_an_engine_that_keeps_dying_soon_is_given_up_until_it_is_loaded_by_hand(
         await made.model.load(PATH)
         assert made.model.state.phase is ModelPhase.READY
         assert made.model.state.notes == ("a note",)
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_chat_that_is_deleted_while_there_is_no_engine_is_forgotten_by_the_next() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        await made.model.forget(3)
+        assert made.engine.sent == [Forget(3)]
+        made.engine.die()
+        await made.model.forget(4)
+        await made.model.forget(5)
+        made.clock.advance(5)
+        await turns()
+        assert set(made.engine.sent) == {Forget(4), Forget(5)}
         await made.model.close()
 
     run(scenario())
