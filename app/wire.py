@@ -68,6 +68,7 @@ class LoadParams:
 
     `pool_tokens` is the size of the one KV pool that all chats share, `sequences` the most chats that decode at
     once, `batch` the most tokens of one step, `threads` the threads of a step, `gpu_layers` -1 all that fit,
+    `gap` how many times as long a step may take when it also reads while others write,
     `spill_bytes` the memory for the states of chats that are not in the pool, `disk_bytes` the room for them in
     `states_folder` ("": nothing is written to disk).
     """
@@ -83,6 +84,7 @@ class LoadParams:
     mmap: bool = True
     kv_offload: bool = True
     spill_bytes: int = 1 << 30
+    gap: float = 3.0
     states_folder: str = ""
     disk_bytes: int = 4 << 30
 

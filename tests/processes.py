@@ -1,4 +1,4 @@
-"""Which processes belong to a run of the program: those that were started on its data folder."""
+"""Which processes belong to a test, or to a run of the program that it started."""
 
 from pathlib import Path
 
@@ -16,4 +16,16 @@ def processes_of(data_folder: Path) -> list[psutil.Process]:
             continue
         if environment.get("TUTTI_DATA_DIR") == str(data_folder) and not dead:
             found.append(process)
+    return found
+
+
+def children() -> list[psutil.Process]:
+    """The living children of this process, but for Python's own helper."""
+    found = []
+    for child in psutil.Process().children():
+        try:
+            if "resource_tracker" not in " ".join(child.cmdline()):
+                found.append(child)
+        except psutil.Error:  # it has ended meanwhile
+            continue
     return found

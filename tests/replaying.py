@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.engine.backend import Backend, Batch, Sampler
+from app.engine.backend import Backend, Batch, DecodeResult, Sampler
 from app.engine.context import LlamaBackend
 from app.wire import Sampling
 
@@ -28,6 +28,18 @@ def read_log(path: Path) -> list[Record]:
     """The records of a log; a last line that a kill has cut is left out."""
     lines = path.read_text(encoding="utf-8").split("\n")
     return [json.loads(line) for line in lines[:-1]]
+
+
+def evaluated(record: Record) -> list[int]:
+    """The rows of a decode call whose cells stayed: all, none, or what was done before an interrupt."""
+    call, result = record["decode"], record["result"]
+    every = range(len(call["tokens"]))
+    if result == DecodeResult.ABORTED:
+        spans = record["spans"]
+        return [
+            row for row in every if call["positions"][row] <= spans[str(call["sequences"][row])][1]
+        ]
+    return list(every) if result == DecodeResult.DONE else []
 
 
 # --- what the sequences hold ---------------------------------------------------------------------------------
@@ -88,8 +100,8 @@ class Mirror:
             self._saved[record["name"]] = dict(owned.get(record["save"], {}))
         elif "restore" in record and record["done"]:
             owned[record["restore"]] = dict(self._saved[record["name"]])
-        elif "decode" in record and record["result"] == 0:
-            return self._decode(number, record["decode"])
+        elif "decode" in record:
+            return self._decode(number, record)
         return []
 
     @property
@@ -97,10 +109,14 @@ class Mirror:
         """Cells of the pool that somebody owns (after logs without a restore)."""
         return len({(c.call, c.row) for held in self.owned.values() for c in held.values()})
 
-    def _decode(self, number: int, call: dict[str, list[int]]) -> list[Moment]:
+    def _decode(self, number: int, record: Record) -> list[Moment]:
+        call, done = record["decode"], evaluated(record)
         rows = list(zip(call["sequences"], call["positions"], call["tokens"], strict=True))
-        for row, (sequence, position, token) in enumerate(rows):
+        for row in done:
+            sequence, position, token = rows[row]
             self.owned.setdefault(sequence, {})[position] = Cell(number, row, position, token)
+        if record["result"] != DecodeResult.DONE:
+            return []
         wanted = [index for index, flag in enumerate(call["outputs"]) if flag]
         return [self._moment(number, *rows[index][:2]) for index in wanted]
 
@@ -171,13 +187,19 @@ class Replay:
     def _decode(self, number: int, record: Record) -> None:
         call = {name: np.array(values) for name, values in record["decode"].items()}
         tokens = call["tokens"].astype(np.int32)
+        if self._rewrite is not None:
+            tokens = self._rewrite(number, tokens)
+        # What was interrupted is done as far as it came, and nothing is asked of it.
+        whole = record["result"] != DecodeResult.ABORTED
+        rows = slice(None) if whole else evaluated(record)
         batch = Batch(
-            tokens if self._rewrite is None else self._rewrite(number, tokens),
-            call["positions"].astype(np.int32),
-            call["sequences"].astype(np.int32),
-            call["outputs"].astype(np.int8),
+            tokens[rows],
+            call["positions"].astype(np.int32)[rows],
+            call["sequences"].astype(np.int32)[rows],
+            call["outputs"].astype(np.int8)[rows] * whole,
         )
-        assert self._backend.decode(batch) == record["result"]
+        if batch.size:
+            assert self._backend.decode(batch) == (record["result"] if whole else 0)
         for index, row in enumerate(np.flatnonzero(batch.outputs)):
             place = (int(batch.sequences[row]), int(batch.positions[row]))
             self.outputs.append((*place, self._backend.logits_of(index)))

@@ -81,10 +81,12 @@ def attention(path: Path) -> None:
     writer.close()
 
 
-def talker(path: Path, *, context: int = 16_384, template: str = CHATML) -> Path:
+def talker(
+    path: Path, *, context: int = 16_384, template: str = CHATML, ends: bool = False
+) -> Path:
     """Plain attention with a byte-level vocabulary and a template: a model for the whole program.
 
-    It writes letters, figures, marks and line feeds without sense, and never ends an answer by itself.
+    It writes letters, figures, marks and line feeds without sense, and never ends an answer by itself unless `ends`.
     """
     width, feed, layers = 64, 128, 2
     tokens = byte_tokens()
@@ -99,6 +101,7 @@ def talker(path: Path, *, context: int = 16_384, template: str = CHATML) -> Path
     writer.random("token_embd", len(tokens), width, spread=1.0)
     written = [(len(token) == 1 and token.isascii()) or token in "\u0120\u010a" for token in tokens]
     rows = np.random.default_rng(13).standard_normal((len(tokens), width))
+    written[tokens.index("<|im_end|>")] = ends
     # What shall not be written has a logit of 0 where the best of the others have 20.
     writer.raw("output.weight", rows * np.array(written)[:, None])
     _llama(writer, width, feed, layers)

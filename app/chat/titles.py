@@ -1,4 +1,7 @@
-"""Titles of chats: one short line of plain text, whatever was typed, pasted or generated."""
+"""Titles of chats: one short line of plain text, whatever was typed, pasted or generated.
+
+Tags and entities stay as they are: a title is text, and whoever shows it shows it literally.
+"""
 
 import re
 import unicodedata
@@ -18,8 +21,6 @@ _MARKS = re.compile(r"^(?:[#>*+\-~=|]+\s+|\d{1,3}[.)]\s+|[#>|]+)+")
 _QUOTED = re.compile(r"(?<!\w)([*_`~]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
 _LINE = 200
 _JOINERS = "\u200c\u200d"
-# They look alike and mean nothing to a widget that guesses whether its text is markup.
-_HARMLESS = str.maketrans({"<": "‹", ">": "›"})
 
 
 def from_message(text: str) -> str:
@@ -34,8 +35,7 @@ def from_message(text: str) -> str:
 def tidy(text: str, limit: int = LIMIT_BY_HAND) -> str:
     """One line without control characters and direction marks, at most `limit` characters."""
     shown = "".join(_plain(character) for character in clean(text[:_LOOKED_AT]))
-    line = " ".join(shown.split())
-    return _cut(line.translate(_HARMLESS), limit)
+    return _cut(" ".join(shown.split()), limit)
 
 
 def _unmarked(line: str) -> str:

@@ -161,12 +161,19 @@ class LlamaBackend:
                     "Flash attention is not possible with this model; it runs without."
                 )
         if not context:
-            raise ModelError(
-                f"There is not enough memory for a pool of {params.pool_tokens:,} tokens "
-                f"({params.kv_type}).",
-                "Choose a smaller pool in the settings.",
-            )
+            raise _no_context(params)
         return context
+
+
+def _no_context(params: LoadParams) -> ModelError:
+    memory = f"There is not enough memory for a pool of {params.pool_tokens:,} tokens"
+    if params.kv_type == "f16":
+        return ModelError(f"{memory}.", "Choose a smaller pool in the settings.")
+    # A compressed pool needs flash attention, so that there is nothing to fall back to.
+    return ModelError(
+        f"{memory}, or this model cannot be used with a compressed one ({params.kv_type}).",
+        "Choose f16 or a smaller pool in the settings.",
+    )
 
 
 def _sequence_ids(kind: MemoryKind, running: int) -> int:

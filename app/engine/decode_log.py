@@ -1,7 +1,8 @@
 """A record of every call on the context, for tests that replay it (behind a switch, never in normal use).
 
 One JSON object a line, in the order of the calls:
-`{"decode": {"tokens", "positions", "sequences", "outputs"}, "result", "at": seconds}`;
+`{"decode": {"tokens", "positions", "sequences", "outputs"}, "result", "at": seconds}`, and for an interrupted one
+the `spans` that its sequences have afterwards;
 `{"remove": [sequence, start, end]}`, `{"copy": [source, target, start, end]}`;
 `{"save": sequence, "name"}` and `{"restore": sequence, "name"}` (a name stands for the saved bytes), likewise
 `save_tip` and `load_tip`; `{"argmax": outputs, "ban_ends", "tokens"}`;
@@ -57,16 +58,16 @@ class LoggedBackend:
 
     def decode(self, batch: Batch) -> DecodeResult:
         result = self._inner.decode(batch)
-        self._write(
-            decode={
-                "tokens": batch.tokens.tolist(),
-                "positions": batch.positions.tolist(),
-                "sequences": batch.sequences.tolist(),
-                "outputs": batch.outputs.tolist(),
-            },
-            result=int(result),
-            at=time.monotonic(),
-        )
+        call = {
+            "tokens": batch.tokens.tolist(),
+            "positions": batch.positions.tolist(),
+            "sequences": batch.sequences.tolist(),
+            "outputs": batch.outputs.tolist(),
+        }
+        facts: dict[str, object] = {}
+        if result is DecodeResult.ABORTED:
+            facts["spans"] = {str(one): self.span(one) for one in set(call["sequences"])}
+        self._write(decode=call, result=int(result), at=time.monotonic(), **facts)
         return result
 
     @property

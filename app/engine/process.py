@@ -167,6 +167,7 @@ class _Process:
 
     def _loop(self, backend: Any, params: LoadParams, fingerprint: str) -> None:
         from app.engine.core import Engine
+        from app.engine.scheduler import Pace
 
         files = _state_files(fingerprint, params)
         logged = _logged(backend)
@@ -175,6 +176,7 @@ class _Process:
             most_running=params.sequences,
             clock=time.perf_counter,
             new_seed=lambda: secrets.randbits(32),
+            pace=Pace(gap=params.gap),
             spill_bytes=params.spill_bytes,
             files=files,
         )

@@ -96,7 +96,9 @@ class ActionButton(QToolButton):
         self.chosen.emit(self)
 
     def sizeHint(self) -> QSize:
-        return QSize(self.fontMetrics().horizontalAdvance(self.text()) + 2 * _SIDE, _HEIGHT)
+        return QSize(
+            self.fontMetrics().horizontalAdvance(self.text()) + 2 * _SIDE, theme.px(_HEIGHT)
+        )
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

@@ -51,7 +51,7 @@ class Banner(QFrame):
         self._close = icons.IconButton("close", "Dismiss", "noticeDismiss", self)
         self._action.clicked.connect(self._act)
         self._close.clicked.connect(self._dismiss)
-        self.setMaximumWidth(theme.COLUMN)
+        self.setMaximumWidth(theme.px(theme.COLUMN))
         layout = QHBoxLayout(self)
         layout.setContentsMargins(theme.GAP_3, theme.GAP_1, theme.GAP_1, theme.GAP_1)
         layout.setSpacing(theme.GAP_2)
@@ -149,7 +149,7 @@ class Banner(QFrame):
             return
         t, bad = theme.tokens(), self.current.kind == "bad"
         picture = icons.icon("warning" if bad else "info", t.bad if bad else t.accent)
-        self._picture.setPixmap(picture.pixmap(icons.SMALL, icons.SMALL))
+        self._picture.setPixmap(picture.pixmap(icons.small(), icons.small()))
 
 
 def _bounded(text: str) -> str:

@@ -18,6 +18,7 @@ from app.ui.text_style import Style
 
 LIST_INSET = 24
 QUOTE_INSET = 16
+"""How far a list and a quote push their content in, px at the usual scale."""
 _BAR = 3
 _MARKER_GAP = 8
 
@@ -106,7 +107,11 @@ class Block:
 
 def inset(path: str) -> int:
     """How far the containers of this path push their content in."""
-    return sum(LIST_INSET if letter == LIST else QUOTE_INSET for letter in path)
+    return sum(_step(letter) for letter in path)
+
+
+def _step(letter: str) -> int:
+    return theme.px(LIST_INSET if letter == LIST else QUOTE_INSET)
 
 
 def gap_between(above: Leaf | None, leaf: Leaf) -> int:
@@ -138,8 +143,12 @@ class LeafBlock(Block):
         self._markers: list[tuple[int, RichText]] = [
             (index, RichText([Run(text)])) for index, text in leaf.place.markers
         ]
-        self.inset = inset(self._path)
         self.right_to_left = False
+
+    @property
+    def inset(self) -> int:
+        """How far the content stands in."""
+        return inset(self._path)
 
     def left(self, canvas: Canvas) -> int:
         """Where the content begins."""
@@ -158,7 +167,7 @@ class LeafBlock(Block):
                 x = self._mirrored(canvas, at + 2, _BAR)
                 bottom = canvas.top + self.height
                 canvas.painter.fillRect(QRect(x, top, _BAR, bottom - top), canvas.style.line)
-            at += LIST_INSET if letter == LIST else QUOTE_INSET
+            at += _step(letter)
         for index, marker in self._markers:
             end = inset(self._path[: index + 1]) - _MARKER_GAP
             width = round(marker.natural_width)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.chat.models import Conversation, ConversationSettings
 from app.settings import Settings
-from app.ui import theme
+from app.ui import geometry, theme
 from app.ui.conversation_model import shown_title
 from app.ui.fields import Form, Item, Tick
 from app.ui.plain import ElidedLabel
@@ -73,7 +73,7 @@ class ChatSettingsDialog(QDialog):
             Form(base.sampling, SAMPLING_ITEMS, "chat"),
         )
         self._lay_out(shown_title(conversation))
-        self.resize(520, 640)
+        geometry.fit_dialog(self, 520, 640)
 
     def value(self) -> ConversationSettings:
         """The chat's own settings, None where the general one counts."""

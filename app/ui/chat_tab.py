@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
 from app.chat.events import (
@@ -27,7 +27,7 @@ from app.chat.events import (
 from app.chat.models import Conversation, Message, Role, TabState
 from app.chat.ports import ModelPhase, ModelState
 from app.chat.turns import ChatService
-from app.ui import aio, icons, states, theme
+from app.ui import aio, icons, marks, states, theme
 from app.ui.composer import Composer, read_text_file
 from app.ui.empty_state import EmptyState
 from app.ui.plain import ElidedLabel
@@ -35,6 +35,9 @@ from app.ui.throttle import Throttle
 from app.ui.transcript import Transcript
 
 _DRAFT_MS = 400
+_WARM_MS = 500
+_COMPOSER_SHARE = 0.4
+"""Of the page's height, the most that the text of a message takes."""
 
 MessageEvent = MessageAdded | TextAppended | MessageFinished | MessagesRemoved
 
@@ -44,8 +47,9 @@ class StateLine(QWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setFixedHeight(theme.GAP_5)
-        self._turn = states.IDLE
+        self.setFixedHeight(theme.px(theme.GAP_5))
+        self._turn = self._shown = states.IDLE
+        self._swollen = False
         self._mark = QLabel(self)
         self._words = ElidedLabel("", "quiet", self)
         self._words.setObjectName("stateText")
@@ -81,11 +85,22 @@ class StateLine(QWidget):
         if event.type() == QEvent.Type.PaletteChange:
             self.show_turn(self._turn)
 
+    def beat(self, swollen: bool) -> None:
+        """Draw the mark of a chat that is writing in this half of its pulse."""
+        self._swollen = swollen
+        if self._shown.state is TabState.WRITING:
+            self._show_mark()
+
     def _say(self, words: str, turn: TurnState) -> None:
         self._words.setText(words)
         self._words.setAccessibleName(words)
-        self._mark.setPixmap(icons.mark_icon(turn).pixmap(icons.SMALL, icons.SMALL))
+        self._shown = turn
+        self._show_mark()
         self._mark.setVisible(turn.state is not TabState.IDLE)
+
+    def _show_mark(self) -> None:
+        icon = marks.icon(self._shown, swollen=self._swollen)
+        self._mark.setPixmap(icon.pixmap(icons.small(), icons.small()))
 
 
 class ChatTab(QWidget):
@@ -121,6 +136,7 @@ class ChatTab(QWidget):
         self.composer = Composer(self)
         self.composer.set_text(conversation.draft)
         self._draft = Throttle(_DRAFT_MS, self._save_draft, self)
+        self._warm = Throttle(_WARM_MS, self._warm_up, self)
         self._stack = QStackedLayout()
         self._lay_out()
         self._connect()
@@ -141,7 +157,7 @@ class ChatTab(QWidget):
         self._stack.addWidget(self.transcript)
         self._stack.addWidget(self.empty)
         column = QWidget(self)
-        column.setMaximumWidth(theme.COLUMN)
+        column.setMaximumWidth(theme.px(theme.COLUMN))
         inner = QVBoxLayout(column)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(0)
@@ -167,6 +183,7 @@ class ChatTab(QWidget):
         self.composer.files_pasted.connect(self._attach_files)
         self.composer.settings_requested.connect(self._ask_settings)
         self.composer.changed.connect(self._draft.request)
+        self.composer.changed.connect(self._warm.request)
         self.transcript.regenerateRequested.connect(self._regenerate_message)
         self.transcript.linkActivated.connect(self.link_activated)
         self.transcript.retryRequested.connect(self._retry_message)
@@ -178,6 +195,10 @@ class ChatTab(QWidget):
         if not self._loaded and not self._loading:
             self._loading = True
             self._begin(self.load())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.composer.edit.set_room(round(_COMPOSER_SHARE * self.height()))
 
     async def load(self) -> None:
         """Show the messages that there are."""
@@ -289,6 +310,11 @@ class ChatTab(QWidget):
         else:
             self._begin(self._send(text))
 
+    def _warm_up(self) -> None:
+        """Somebody is typing: let the model read what the message follows."""
+        if self.composer.text():
+            self._chat.warm(self.id)
+
     async def _send(self, text: str) -> None:
         self.composer.clear()
         self._sending = True
@@ -344,6 +370,8 @@ class ChatTab(QWidget):
         if self._work:
             await asyncio.wait(tuple(self._work))
         self._draft.end()
+        self._warm.end()
+        self._chat.stop_warming(self.id)
         await self.save_draft()
 
     async def save_draft(self) -> None:

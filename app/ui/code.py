@@ -15,9 +15,8 @@ from app.ui.blocks import Canvas, LeafBlock, Span
 from app.ui.colouring import Coloured, Colouring, is_colourable
 from app.ui.leaves import Code, Leaf
 from app.ui.rich_text import EXTRA_WIDTH, cut, extents, has_right_to_left, units
-from app.ui.text_style import CODE_PITCH, Style
+from app.ui.text_style import Style
 
-HEADER = 36
 PAD = theme.GAP_4
 BOTTOM = theme.GAP_3
 _BAR = 4
@@ -33,6 +32,7 @@ class CodeBlock(LeafBlock):
         super().__init__(leaf, above)
         self.leaf = leaf
         self.scrolled = 0
+        self._pitch = self._header = 0
         self._width = 0
         self._widest = 0.0
         self._seen = 0
@@ -46,9 +46,11 @@ class CodeBlock(LeafBlock):
     # --- size -------------------------------------------------------------------------------------------------
 
     def estimate(self, width: int, style: Style) -> None:
+        self._pitch, self._header = style.code_pitch, style.code_header
         self.height = self.gap + self._body_height()
 
     def lay_out(self, width: int, style: Style) -> int:
+        self._pitch, self._header = style.code_pitch, style.code_header
         if style is not self._style:
             self._layouts.clear()
         self._style = style
@@ -59,7 +61,7 @@ class CodeBlock(LeafBlock):
         return self._body_height()
 
     def _body_height(self) -> int:
-        return HEADER + max(1, len(self.leaf.lines)) * CODE_PITCH + BOTTOM
+        return self._header + max(1, len(self.leaf.lines)) * self._pitch + BOTTOM
 
     def _measure(self, style: Style) -> None:
         """Take the lines that came since the last time into the widest line."""
@@ -119,7 +121,7 @@ class CodeBlock(LeafBlock):
 
     def copy_area(self, left: int, top: int, width: int) -> QRect:
         """Where the Copy button belongs, for a block painted there."""
-        return QRect(left, top + self.gap, width, HEADER).adjusted(0, 4, -theme.GAP_2, -4)
+        return QRect(left, top + self.gap, width, self._header).adjusted(0, 4, -theme.GAP_2, -4)
 
     def paint(self, canvas: Canvas) -> None:
         self.paint_surroundings(canvas)
@@ -131,28 +133,28 @@ class CodeBlock(LeafBlock):
         painter.drawRoundedRect(card, theme.RADIUS, theme.RADIUS)
         painter.setPen(style.quiet)
         painter.setFont(style.small)
-        label = QRect(left + PAD, top, self._view_width - 80, HEADER)
+        label = QRect(left + PAD, top, self._view_width - theme.px(80), self._header)
         painter.drawText(label, Qt.AlignmentFlag.AlignVCenter, self._label())
-        self._paint_lines(canvas, left + PAD, top + HEADER)
+        self._paint_lines(canvas, left + PAD, top + self._header)
 
     def _label(self) -> str:
         return self.leaf.language[:40]
 
     def _paint_lines(self, canvas: Canvas, left: int, top: int) -> None:
         painter = canvas.painter
-        window = QRect(left, top, self._view_width, len(self.leaf.lines) * CODE_PITCH)
-        first = max(0, (canvas.clip.top() - top) // CODE_PITCH)
-        last = min(len(self.leaf.lines) - 1, (canvas.clip.bottom() - top) // CODE_PITCH)
+        window = QRect(left, top, self._view_width, len(self.leaf.lines) * self._pitch)
+        first = max(0, (canvas.clip.top() - top) // self._pitch)
+        last = min(len(self.leaf.lines) - 1, (canvas.clip.bottom() - top) // self._pitch)
         self._forget_far(first, last)
         painter.save()
         painter.setClipRect(window.adjusted(-2, 0, PAD - 2, 0), Qt.ClipOperation.IntersectClip)
         painter.setPen(canvas.style.text)
         for line in range(first, last + 1):
-            y = top + line * CODE_PITCH
+            y = top + line * self._pitch
             layout = self._layout(line)
             if canvas.selected is not None:
                 self._paint_selection(canvas, line, left, y)
-            drop = (CODE_PITCH - layout.lineAt(0).height()) / 2
+            drop = (self._pitch - layout.lineAt(0).height()) / 2
             layout.draw(painter, QPointF(left - self.scrolled, y + drop))
         painter.restore()
         if self._widest > self._view_width:
@@ -168,11 +170,11 @@ class CodeBlock(LeafBlock):
         text_line = self._layout(line).lineAt(0)
         mixed = has_right_to_left(self.leaf.lines[line])
         for x1, x2 in extents(text_line, max(0, start), min(length, end), mixed=mixed):
-            area = QRectF(left - self.scrolled + x1, y, x2 - x1, CODE_PITCH)
+            area = QRectF(left - self.scrolled + x1, y, x2 - x1, self._pitch)
             canvas.painter.fillRect(area, canvas.style.selection)
         if end > length and line + 1 < len(self.leaf.lines):
             x = left - self.scrolled + text_line.naturalTextWidth()
-            canvas.painter.fillRect(QRectF(x, y, EXTRA_WIDTH, CODE_PITCH), canvas.style.selection)
+            canvas.painter.fillRect(QRectF(x, y, EXTRA_WIDTH, self._pitch), canvas.style.selection)
 
     def _paint_bar(self, canvas: Canvas, left: int, y: int) -> None:
         share = self._view_width / self._widest
@@ -247,7 +249,7 @@ class CodeBlock(LeafBlock):
     def hit(self, point: QPointF) -> int:
         if not self.leaf.lines:
             return 0
-        row = int(point.y() - self.gap - HEADER) // CODE_PITCH
+        row = int(point.y() - self.gap - self._header) // self._pitch
         if row < 0:
             return 0
         if row >= len(self.leaf.lines):
@@ -268,4 +270,4 @@ class CodeBlock(LeafBlock):
         return start + begin, start + begin + units(word)
 
     def covers_text(self, point: QPointF) -> bool:
-        return point.y() >= self.gap + HEADER
+        return point.y() >= self.gap + self._header

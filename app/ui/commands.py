@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.ui import theme
+from app.ui import geometry, theme
 from app.ui.plain import Label
 
 
@@ -97,4 +97,4 @@ class ShortcutsDialog(QDialog):
         layout.setContentsMargins(0, 0, 0, theme.GAP_4)
         layout.addWidget(area, 1)
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignHCenter)
-        self.resize(520, 600)
+        geometry.fit_dialog(self, 520, 600)

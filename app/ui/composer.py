@@ -19,6 +19,7 @@ from app.ui.plain import ElidedLabel, one_line, tooltip
 LONG_LINE: Final = 10_000
 LONG_TEXT: Final = 100_000
 MOST_LINES: Final = 10
+_FEWEST: Final = 2
 FILE_LIMIT: Final = 4_000_000
 
 
@@ -39,6 +40,7 @@ class ComposerText(QPlainTextEdit):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._preedit = ""
+        self._room = 1 << 14
         self.setObjectName("composer")
         self.setAccessibleName("Message")
         self.setPlaceholderText("Write a message")
@@ -50,15 +52,21 @@ class ComposerText(QPlainTextEdit):
         self.document().documentLayout().documentSizeChanged.connect(self.fit)
         self.fit()
 
+    def set_room(self, height: int) -> None:
+        """How high the text may become, px; two lines it always may."""
+        self._room = height
+        self.fit()
+
     def fit(self) -> None:
-        """Take as many lines as the text has, up to ten."""
+        """Take as many lines as the text has, up to ten, or to what there is room for."""
         # For a plain text document, the height of its layout is a number of lines.
-        lines = min(max(1, round(self.document().size().height())), MOST_LINES)
-        margin = 2 * round(self.document().documentMargin())
-        height = lines * self.fontMetrics().lineSpacing() + margin
+        wanted = max(1, round(self.document().size().height()))
+        spacing = self.fontMetrics().lineSpacing()
+        lines = min(wanted, MOST_LINES, max(_FEWEST, round(self._room) // spacing))
+        height = lines * spacing + 2 * round(self.document().documentMargin())
         if height != self.height() or self.minimumHeight() != height:
             self.setFixedHeight(height)
-        wants_bar = self.document().size().height() > MOST_LINES
+        wants_bar = wanted > lines
         policy = Qt.ScrollBarPolicy
         self.setVerticalScrollBarPolicy(
             policy.ScrollBarAsNeeded if wants_bar else policy.ScrollBarAlwaysOff
@@ -126,7 +134,7 @@ class Attachment(QFrame):
         if lines > 1:
             label += f", {lines:,} lines"
         title = ElidedLabel(label, "small", self)
-        title.setMinimumWidth(min(title.fontMetrics().horizontalAdvance(label) + 2, 420))
+        title.setMinimumWidth(min(title.fontMetrics().horizontalAdvance(label) + 2, theme.px(420)))
         self.setToolTip(tooltip(text[:400]))
         self.setAccessibleName(label)
         remove = icons.IconButton("close", f"Remove {label}", "removeAttachmentButton", self)

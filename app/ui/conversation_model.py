@@ -12,7 +12,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 from PySide6.QtWidgets import QWidget
 
 from app.chat.events import TurnState
-from app.chat.models import Conversation
+from app.chat.models import Conversation, TabState
 from app.ui import states
 from app.ui.plain import one_line, tooltip
 
@@ -158,6 +158,11 @@ class ConversationModel(QAbstractListModel):
         if place is not None and self._rows[place].turn != turn:
             self._rows[place] = replace(self._rows[place], turn=turn)
             self.dataChanged.emit(self.index(place), self.index(place))
+
+    def writing(self) -> list[QModelIndex]:
+        """The rows of the chats that are writing."""
+        found = (key for key, turn in self._turns.items() if turn.state is TabState.WRITING)
+        return [self.index(self._places[key]) for key in found if key in self._places]
 
     def seek(self, text: str) -> None:
         self._sought = text

@@ -1,7 +1,8 @@
 """What an empty chat says: one sentence about the model, and the one thing to do next."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.chat.ports import ModelPhase, ModelState
 from app.ui import theme
@@ -33,6 +34,9 @@ class EmptyState(QWidget):
         self._file.setAccessibleName("Open a model file")
         self._starter.clicked.connect(self._use_starter)
         self._file.clicked.connect(self._open_file)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        # The buttons give way (below); they must not keep the window from becoming narrow.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._lay_out()
         self.show_model(ModelState())
 
@@ -48,7 +52,7 @@ class EmptyState(QWidget):
         primary.setProperty("role", "primary")
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
+        row = self._row
         row.setSpacing(theme.GAP_3)
         row.addStretch(1)
         row.addWidget(self._starter)
@@ -63,6 +67,15 @@ class EmptyState(QWidget):
         layout.addSpacing(theme.GAP_3)
         layout.addLayout(row)
         layout.addStretch(3)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Buttons that have no room beside one another stand below one another."""
+        super().resizeEvent(event)
+        beside = self._starter.sizeHint().width() + self._file.sizeHint().width() + theme.GAP_3
+        fits = beside <= self.contentsRect().width() - 2 * theme.GAP_5
+        way = QBoxLayout.Direction.LeftToRight if fits else QBoxLayout.Direction.TopToBottom
+        if way != self._row.direction():
+            self._row.setDirection(way)
 
     def _use_starter(self) -> None:
         self.starter_requested.emit()

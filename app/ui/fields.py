@@ -79,29 +79,37 @@ class Choice(QComboBox):
     """One of a few values, drawn like the other fields."""
 
     def paintEvent(self, _: QPaintEvent) -> None:
-        t = theme.tokens()
-        painter = QPainter(self)
+        with QPainter(self) as painter:
+            self._draw(painter)
+
+    def _draw(self, painter: QPainter) -> None:
+        t, size = theme.tokens(), icons.small()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QColor(t.accent if self.hasFocus() else t.line))
         painter.setBrush(QColor(t.ground if self.isEnabled() else t.raised))
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         painter.drawRoundedRect(box, theme.RADIUS, theme.RADIUS)
         painter.setPen(QColor(t.text if self.isEnabled() else t.quiet))
-        inner = box.adjusted(theme.GAP_2 + 1, 0, -theme.GAP_5, 0)
-        painter.drawText(inner, int(Qt.AlignmentFlag.AlignVCenter), self.currentText())
-        arrow = icons.icon("chevron", t.quiet)
-        place = QPoint(self.width() - icons.SMALL - theme.GAP_2, (self.height() - icons.SMALL) // 2)
-        arrow.paint(painter, QRect(place, QSize(icons.SMALL, icons.SMALL)))
+        inner = box.adjusted(theme.GAP_2 - 0.5, 0, -size - theme.GAP_2, 0)
+        words = painter.fontMetrics().elidedText(
+            self.currentText(), Qt.TextElideMode.ElideRight, int(inner.width())
+        )
+        painter.drawText(inner, int(Qt.AlignmentFlag.AlignVCenter), words)
+        place = QPoint(self.width() - size - theme.GAP_2, (self.height() - size) // 2)
+        icons.icon("chevron", t.quiet).paint(painter, QRect(place, QSize(size, size)))
 
 
 class Tick(QCheckBox):
     """A box that can be ticked, drawn so that it can be seen on both grounds."""
 
     def paintEvent(self, _: QPaintEvent) -> None:
-        t = theme.tokens()
-        painter = QPainter(self)
+        with QPainter(self) as painter:
+            self._draw(painter)
+
+    def _draw(self, painter: QPainter) -> None:
+        t, size = theme.tokens(), icons.small()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(0.5, (self.height() - icons.SMALL) // 2 + 0.5, 15, 15)
+        box = QRectF(0.5, (self.height() - size) // 2 + 0.5, size - 1, size - 1)
         painter.setPen(QColor(t.accent if self.isChecked() or self.hasFocus() else t.quiet))
         painter.setBrush(QColor(t.accent if self.isChecked() else t.ground))
         painter.drawRoundedRect(box, 4, 4)
@@ -111,7 +119,7 @@ class Tick(QCheckBox):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(box.adjusted(-0.5, -0.5, 0.5, 0.5), 4.5, 4.5)
         painter.setPen(QColor(t.text if self.isEnabled() else t.quiet))
-        words = QRectF(self.rect()).adjusted(icons.SMALL + theme.GAP_2, 0, 0, 0)
+        words = QRectF(self.rect()).adjusted(size + theme.GAP_2, 0, 0, 0)
         painter.drawText(words, int(Qt.AlignmentFlag.AlignVCenter), self.text())
 
 
@@ -132,6 +140,7 @@ class Form(QWidget, Generic[_T]):
         layout.setVerticalSpacing(theme.GAP_2)
         layout.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
         layout.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        layout.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         for item in items:
             self._add(layout, item, prefix)
 
@@ -156,12 +165,14 @@ class Form(QWidget, Generic[_T]):
         editor.setAccessibleDescription(item.hint)
         editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         editor.installEventFilter(self)
+        if not isinstance(editor, QPlainTextEdit):
+            editor.setFixedHeight(theme.px(theme.CONTROL) + 2)
         self._editors[item.name] = editor
         self._shown[item.name] = self._read(item.name, editor)
         label = Label(item.label, "body", self)
         label.setBuddy(editor)
-        label.setMinimumWidth(170)
-        label.setFixedHeight(theme.CONTROL + 2)
+        label.setMinimumWidth(theme.px(170))
+        label.setFixedHeight(theme.px(theme.CONTROL) + 2)
         layout.addRow(label, self._explained(editor, item.hint))
 
     def _explained(self, editor: QWidget, words: str) -> QWidget | QVBoxLayout:
@@ -191,12 +202,11 @@ class Form(QWidget, Generic[_T]):
             return self._whole(item, value)
         area = QPlainTextEdit(str(value), self)
         area.setTabChangesFocus(True)
-        area.setFixedHeight(96)
+        area.setFixedHeight(theme.px(96))
         return area
 
     def _choice(self, item: Item, values: Sequence[str], chosen: object) -> QComboBox:
         box = Choice(self)
-        box.setFixedHeight(theme.CONTROL + 2)
         for value, words in zip(values, item.choices or tuple(values), strict=True):
             box.addItem(words, value)
         box.setCurrentIndex(box.findData(chosen))

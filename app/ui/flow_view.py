@@ -79,7 +79,7 @@ class FlowView(QAbstractScrollArea):
 
     def column(self) -> tuple[int, int]:
         """Left edge and width of the reading column, px of the viewport."""
-        width = max(80, min(theme.COLUMN, self.viewport().width() - 2 * _MARGIN))
+        width = max(80, min(theme.px(theme.COLUMN), self.viewport().width() - 2 * _MARGIN))
         return max(_MARGIN, (self.width() - width) // 2), width
 
     def block_at(self, spot: Spot) -> Block:
@@ -132,11 +132,13 @@ class FlowView(QAbstractScrollArea):
         if shift:
             self.work.blits += 1
             self.viewport().scroll(0, shift)
+        # Where a pixel of ours is not a whole number of the screen's, blocks share the one at their edge.
+        beside = 0 if self.devicePixelRatioF().is_integer() else 1
         changed = False
         for spot in self.flow.spots:
             key = id(self.block_at(spot))
             if key in self.flow.fresh or before.get(key) != spot.y - shift:
-                self.viewport().update(self.spot_rect(spot))
+                self.viewport().update(self.spot_rect(spot).adjusted(0, -beside, 0, beside))
                 changed = True
         below = self.spot_rect(self.flow.spots[-1]).bottom() + 1
         if changed or shift or len(before) != len(self._on_screen):
@@ -284,8 +286,9 @@ class FlowView(QAbstractScrollArea):
         self.work.redraws += 1
         self.work.full_paints += area.contains(self.viewport().rect())
         with QPainter(self.viewport()) as painter:
+            # Beyond the area: on a screen with a fractional scale its edge lies within a pixel.
+            painter.fillRect(area.adjusted(-1, -1, 1, 1), self.flow.style.ground)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.fillRect(area, self.flow.style.ground)
             self._paint_cards(painter, area)
             left, width = self.column()
             for spot in self.flow.spots:

@@ -5,13 +5,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from PySide6.QtCore import QRect
-from PySide6.QtWidgets import QApplication, QMainWindow
+from PySide6.QtCore import QRect, QSize
+from PySide6.QtWidgets import QApplication, QDialog, QMainWindow
+
+from app.ui import theme
 
 DEFAULT: Final = (1120, 760)
 SMALLEST: Final = (640, 420)
+"""px at the usual scale."""
 VISIBLE: Final = (100, 50)
 """At least so much of the window's upper edge has to lie on one screen."""
+_DIALOG_SHARE: Final = 0.92
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,18 @@ def _centred(size: tuple[int, int], screen: QRect) -> QRect:
     result = QRect(0, 0, min(size[0], screen.width()), min(size[1], screen.height()))
     result.moveCenter(screen.center())
     return result
+
+
+def limit(window: QMainWindow) -> None:
+    """Let the window become no smaller than its parts can stand, nor keep it larger than its screen."""
+    room = window.screen().availableGeometry().size()
+    window.setMinimumSize(QSize(theme.px(SMALLEST[0]), theme.px(SMALLEST[1])).boundedTo(room))
+
+
+def fit_dialog(dialog: QDialog, width: int, height: int) -> None:
+    """Make a dialog this large, px at the usual scale, or as large as its screen allows."""
+    room = dialog.screen().availableGeometry().size() * _DIALOG_SHARE
+    dialog.resize(QSize(theme.px(width), theme.px(height)).boundedTo(room))
 
 
 def screens() -> list[QRect]:

@@ -17,7 +17,7 @@ from app.ui.text_style import Style
 translate = QCoreApplication.translate
 
 ROW = 32
-"""Height of the row of actions, px."""
+"""Height of the row of actions, px at the usual scale."""
 CARD_PAD = theme.GAP_3
 CARD_OUTSET = theme.GAP_4
 ERROR_LIMIT = 600
@@ -176,12 +176,12 @@ class FootBlock(Block):
     def _rest(self) -> int:
         if self.role is not Role.ASSISTANT:
             return CARD_PAD + theme.GAP_4
-        return theme.GAP_1 + ROW + theme.GAP_4
+        return theme.GAP_1 + theme.px(ROW) + theme.GAP_4
 
     def lay_out(self, width: int, style: Style) -> int:
         self._note_height = 0
         if self._rich is not None and self._note is not None:
-            room = width - (_MARK if self._note.mark is not Mark.NONE else 0)
+            room = width - (theme.px(_MARK) if self._note.mark is not Mark.NONE else 0)
             height = self._rich.lay_out(
                 room, style, style.body, style.pitch, style.format(Look.QUIET)
             )
@@ -190,18 +190,20 @@ class FootBlock(Block):
 
     def row(self, left: int, top: int, width: int) -> QRect:
         """The row of actions, for a block painted there."""
-        return QRect(left, top + self._note_height + theme.GAP_1, width, ROW)
+        return QRect(left, top + self._note_height + theme.GAP_1, width, theme.px(ROW))
 
     def paint(self, canvas: Canvas) -> None:
         if self._rich is not None and self._note is not None:
             left = canvas.left
             if self._note.mark is not Mark.NONE:
-                centre = QPoint(left + 6, canvas.top + theme.GAP_2 + canvas.style.pitch // 2)
+                centre = QPoint(
+                    left + theme.px(6), canvas.top + theme.GAP_2 + canvas.style.pitch // 2
+                )
                 colour = canvas.style.bad if self._failed else canvas.style.quiet
                 canvas.painter.setPen(Qt.PenStyle.NoPen)
                 canvas.painter.setBrush(colour)
                 draw_mark(canvas.painter, self._note.mark, centre)
-                left += _MARK
+                left += theme.px(_MARK)
             self._rich.draw(canvas.painter, QPointF(left, canvas.top + theme.GAP_2), canvas.style)
         if self.revealed and self.figures:
             canvas.painter.setPen(canvas.style.quiet)
@@ -216,9 +218,12 @@ class FootBlock(Block):
 
 
 def draw_mark(painter: QPainter, mark: Mark, centre: QPoint) -> None:
-    """Draw a state's shape, 10 px, in the painter's brush."""
+    """Draw a state's shape, 10 px at the usual scale, in the painter's brush."""
+    painter.save()
+    painter.translate(centre)
+    painter.scale(theme.scale(), theme.scale())
     if mark is Mark.SQUARE:
-        painter.drawRect(QRect(centre.x() - 4, centre.y() - 4, 9, 9))
+        painter.drawRect(QRect(-4, -4, 9, 9))
     elif mark is Mark.TRIANGLE:
-        corners = [QPoint(0, -6), QPoint(6, 5), QPoint(-6, 5)]
-        painter.drawPolygon(QPolygon([centre + corner for corner in corners]))
+        painter.drawPolygon(QPolygon([QPoint(0, -6), QPoint(6, 5), QPoint(-6, 5)]))
+    painter.restore()

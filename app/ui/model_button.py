@@ -10,7 +10,10 @@ from app.ui.plain import one_line, tooltip, without_mnemonics
 from app.ui.status import phase_words
 
 STARTER_NAME = "SmolLM2 135M"
-_WIDEST = 22
+_WIDEST, _NARROW = 22, 12
+"""Characters of the name that are shown in a window of the usual width, and in a narrow one."""
+_ROOMY, _TIGHT = 1180, 880
+"""Window widths, px at the usual scale, below which the name is shortened, and then left to the tool tip."""
 
 
 class ModelButton(QToolButton):
@@ -26,6 +29,8 @@ class ModelButton(QToolButton):
         self.setObjectName("modelButton")
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._state = ModelState()
+        self._limit = _WIDEST
         self._menu = QMenu(self)
         self._menu.setObjectName("modelMenu")
         self._starter = self._action(
@@ -46,14 +51,31 @@ class ModelButton(QToolButton):
         action.triggered.connect(signal)
         return action
 
+    def fit(self, window: int) -> None:
+        """Leave the tabs of a window of this width, px, their room."""
+        roomy, tight = theme.px(_ROOMY), theme.px(_TIGHT)
+        limit = _WIDEST if window >= roomy else _NARROW if window >= tight else 0
+        if limit != self._limit:
+            self._limit = limit
+            self.show_state(self._state)
+
     def show_state(self, state: ModelState) -> None:
         """Show the model's name and what it does."""
+        self._state = state
         known = state.phase is not ModelPhase.NONE
-        name = one_line(state.name or "Model", _WIDEST) if known else "Choose a model"
+        name = (
+            one_line(state.name or "Model", self._limit or _WIDEST) if known else "Choose a model"
+        )
         words = phase_words(state)
         text = name if state.phase in (ModelPhase.NONE, ModelPhase.READY) else f"{name}, {words}"
         if without_mnemonics(text) != self.text():
             self.setText(without_mnemonics(text))
+        # Without a model the button is what to do next, and says so however narrow the window is.
+        style = Qt.ToolButtonStyle
+        bare = known and not self._limit
+        self.setToolButtonStyle(
+            style.ToolButtonIconOnly if bare else style.ToolButtonTextBesideIcon
+        )
         self.setAccessibleName(f"Model: {name}, {words}" if known else "Model: none, choose one")
         self.setToolTip(tooltip(_details(state)))
         loading = state.phase is ModelPhase.LOADING

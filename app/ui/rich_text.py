@@ -17,11 +17,12 @@ from app.ui.inline import Look, Run
 from app.ui.text_style import Style
 
 _LINE_SEPARATOR = "\u2028"
+_HALF = "\ufffd"
+"""What `cut` gives for one of the two units of a character."""
 _ISOLATES = re.compile("[\u2066\u2069]")
 _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
-_PILL_PAD = 2
 EXTRA_WIDTH = 6
 """Width by which the selection of a line that goes on shows its line break."""
 
@@ -60,6 +61,13 @@ def isolated(runs: Sequence[Run]) -> list[Run]:
         replace(run, text=f"\u2066{run.text}\u2069" if run.look & apart else run.text)
         for run in runs
     ]
+
+
+def _stands_alone(character: str) -> bool:
+    """Whether this character may be set apart from its neighbours: not one that joins another, nor half of one."""
+    if character in (_LINE_SEPARATOR, _HALF):
+        return False
+    return character.isascii() or unicodedata.category(character)[0] in "ZPS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +168,31 @@ class RichText:
         spans = [(span.start, span.end, style.format(span.run.look)) for span in self._spans]
         if base is not None:
             spans.insert(0, (0, self.length, base))
+        spans.extend(self._apart(style))
         ranges = []
         for start, end, form in spans:
             piece = QTextLayout.FormatRange()
             piece.start, piece.length, piece.format = start, end - start, form
             ranges.append(piece)
         return ranges
+
+    def _apart(self, style: Style) -> Iterator[tuple[int, int, QTextCharFormat]]:
+        """Room around inline code, so that its ground touches no letter: wider spacing after single characters."""
+        for span in self._spans:
+            if Look.CODE in span.run.look:
+                for at in self._beside(span):
+                    if _stands_alone(cut(self.text, at, at + 1)):
+                        yield at, at + 1, style.apart
+
+    def _beside(self, span: _Span) -> Iterator[int]:
+        """Positions of the characters behind which there is to be room before and after this code."""
+        isolate = int(self._isolates)
+        if span.start > isolate:
+            yield span.start - isolate - 1
+        if not self.right_to_left:
+            yield span.end - 1
+        elif span.end + isolate < self.length:
+            yield span.end + isolate
 
     def _break(self, layout: QTextLayout, width: float) -> None:
         y, widest = 0, 0.0
@@ -190,9 +217,10 @@ class RichText:
     ) -> None:
         """Draw the lines, what is selected and the grounds of inline code."""
         layout = self._laid_out()
-        for span in self._spans:
-            if Look.CODE in span.run.look:
-                self._draw_pills(painter, at, span, style)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(style.pill)
+        for rect in self.pills(style):
+            painter.drawRoundedRect(rect.translated(at), 4, 4)
         painter.setPen(style.text)
         if selected is not None:
             for rect in self._selected_rects(*selected):
@@ -208,20 +236,25 @@ class RichText:
         layout = self._laid_out()
         return (layout.lineAt(index) for index in range(layout.lineCount()))
 
-    def _draw_pills(self, painter: QPainter, at: QPointF, span: _Span, style: Style) -> None:
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(style.pill)
+    def pills(self, style: Style) -> Iterator[QRectF]:
+        """The grounds of inline code."""
+        for span in self._spans:
+            if Look.CODE in span.run.look:
+                yield from self._pills_of(span, style)
+
+    def _pills_of(self, span: _Span, style: Style) -> Iterator[QRectF]:
+        pad = style.pill_pad
+        # The room behind the last letter belongs to the line and not to the code.
+        apart = not self._mixed and _stands_alone(cut(self.text, span.end - 1, span.end))
         for line in self._lines():
             start, end = line.textStart(), line.textStart() + line.textLength()
             if start >= span.end or end <= span.start:
                 continue
+            behind = style.pill_room if apart and span.end <= end else 0
             for left, right in extents(
                 line, max(start, span.start), min(end, span.end), mixed=self._mixed
             ):
-                rect = QRectF(
-                    left - _PILL_PAD, line.y(), right - left + 2 * _PILL_PAD, line.height()
-                )
-                painter.drawRoundedRect(rect.translated(at), 4, 4)
+                yield QRectF(left - pad, line.y(), right - behind - left + 2 * pad, line.height())
 
     def _selected_rects(self, start: int, end: int) -> Iterator[QRectF]:
         for line in self._lines():

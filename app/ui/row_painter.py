@@ -1,14 +1,14 @@
 """How a row of the list of chats is drawn, and its title edited in place."""
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainter
+from PySide6.QtCore import QEvent, QObject, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.chat.events import TurnState
-from app.ui import icons, states, theme
+from app.ui import icons, marks, states, theme
 from app.ui.conversation_model import ConversationModel, Index, Row, shown_title
 from app.ui.fields import TextField
-from app.ui.plain import TITLE_LIMIT
+from app.ui.plain import TITLE_LIMIT, isolated
 
 
 class RowPainter(QStyledItemDelegate):
@@ -17,10 +17,13 @@ class RowPainter(QStyledItemDelegate):
     def __init__(self, conversations: ConversationModel, parent: QWidget) -> None:
         super().__init__(parent)
         self._conversations = conversations
+        self.swollen = False
+        """Which half of their pulse the marks of writing are drawn in."""
 
     def sizeHint(self, _option: QStyleOptionViewItem, index: Index) -> QSize:
         heading = self._conversations.row(index).conversation is None
-        return QSize(0, theme.CONTROL + (2 if not heading or index.row() == 0 else theme.GAP_2))
+        gap = 2 if not heading or index.row() == 0 else theme.GAP_2
+        return QSize(0, theme.px(theme.CONTROL) + gap)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row = self._conversations.row(index)
@@ -59,16 +62,22 @@ class RowPainter(QStyledItemDelegate):
         conversation = row.conversation
         if conversation is None:
             return
-        inner = box.adjusted(theme.GAP_2, 0, -theme.GAP_2, 0)
+        inner = _inner(box)
         painter.setFont(theme.body_font(theme.SMALL_PX))
         inner.setRight(inner.right() - self._paint_state(painter, inner, row.turn))
         painter.setFont(theme.body_font(theme.SMALL_PX, bold=conversation.unread))
         painter.setPen(QColor(theme.tokens().text))
         title = painter.fontMetrics().elidedText(
-            shown_title(conversation), Qt.TextElideMode.ElideRight, int(inner.width())
+            isolated(shown_title(conversation)), Qt.TextElideMode.ElideRight, int(inner.width())
         )
         painter.drawText(
-            inner, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), title
+            inner,
+            int(
+                Qt.AlignmentFlag.AlignVCenter
+                | Qt.AlignmentFlag.AlignLeft
+                | Qt.AlignmentFlag.AlignAbsolute
+            ),
+            title,
         )
 
     def _paint_state(self, painter: QPainter, inner: QRectF, turn: TurnState) -> float:
@@ -80,11 +89,15 @@ class RowPainter(QStyledItemDelegate):
         painter.drawText(
             inner, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight), word
         )
-        taken = painter.fontMetrics().horizontalAdvance(word) + theme.GAP_1 + icons.SMALL
-        mark = QRectF(inner.right() - taken, inner.center().y() - 8, icons.SMALL, icons.SMALL)
-        colour = icons.mark_colour(turn.state)
-        icons.paint_mark(painter, mark, turn.state, states.percent(turn), colour)
-        return taken + theme.GAP_2
+        box = _mark_box(inner, word, painter.fontMetrics())
+        marks.paint(painter, box, turn, swollen=self.swollen)
+        return inner.right() - box.left() + theme.GAP_2
+
+    def mark_rect(self, row: QRect, turn: TurnState) -> QRect:
+        """Where the mark is in a row that is drawn in this place."""
+        inner = _inner(QRectF(row))
+        metrics = QFontMetrics(theme.body_font(theme.SMALL_PX))
+        return _mark_box(inner, states.word(turn), metrics).toAlignedRect()
 
     def createEditor(
         self, parent: QWidget, _option: QStyleOptionViewItem, _index: Index
@@ -114,3 +127,14 @@ class RowPainter(QStyledItemDelegate):
         ):
             return True
         return super().eventFilter(editor, event)
+
+
+def _inner(box: QRectF) -> QRectF:
+    return box.adjusted(theme.GAP_2, 0, -theme.GAP_2, 0)
+
+
+def _mark_box(inner: QRectF, word: str, metrics: QFontMetrics) -> QRectF:
+    """The mark stands before the word, which stands at the right end of `inner`."""
+    side = icons.small()
+    left = inner.right() - metrics.horizontalAdvance(word) - theme.GAP_1 - side
+    return QRectF(left, inner.center().y() - side / 2, side, side)

@@ -20,6 +20,10 @@ from app.ui.conversation_model import ConversationModel, Index
 from app.ui.fields import TextField
 from app.ui.row_painter import RowPainter
 
+_SHARE = 0.36
+"""Of the window's width, the most that the side takes."""
+_NARROWEST = 180
+
 
 class ConversationList(QListView):
     """The list; a click or Enter opens, F2 renames, Delete deletes."""
@@ -35,7 +39,8 @@ class ConversationList(QListView):
         self.setModel(model)
         self._model = model
         self._wanted: int | None = None
-        self.setItemDelegate(RowPainter(model, self))
+        self._painter = RowPainter(model, self)
+        self.setItemDelegate(self._painter)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setMouseTracking(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -48,6 +53,15 @@ class ConversationList(QListView):
         """Show which chat is in front."""
         self._wanted = conversation_id
         self._reselect()
+
+    def beat(self, swollen: bool) -> None:
+        """Draw the marks of the chats that are writing, and nothing else, in this half of their pulse."""
+        self._painter.swollen = swollen
+        for index in self._model.writing():
+            row = self.visualRect(index)
+            if row.intersects(self.viewport().rect()):
+                turn = self._model.row(index).turn
+                self.viewport().update(self._painter.mark_rect(row, turn))
 
     def chosen(self) -> int | None:
         """The chat under the keyboard."""
@@ -147,7 +161,7 @@ class Sidebar(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("sidebar")
-        self.setFixedWidth(theme.SIDEBAR)
+        self.fit(0)
         self.model = ConversationModel(self)
         self.list = ConversationList(self.model, self)
         self.search = SearchField("searchField", "Search chats", self)
@@ -161,6 +175,13 @@ class Sidebar(QFrame):
         new.clicked.connect(self._new)
         settings.clicked.connect(self._show_settings)
         self._lay_out(new, settings)
+
+    def fit(self, window: int) -> None:
+        """Be as wide as the text asks for, but leave the chat most of a window of this width, px."""
+        wanted = theme.px(theme.SIDEBAR)
+        self.setFixedWidth(
+            min(wanted, max(_NARROWEST, round(_SHARE * window))) if window else wanted
+        )
 
     def _lay_out(self, new: QPushButton, settings: QPushButton) -> None:
         layout = QVBoxLayout(self)

@@ -14,7 +14,7 @@ def word(turn: TurnState) -> str:
         case TabState.READING:
             return f"{percent(turn)} %"
         case TabState.WRITING:
-            return speed(turn.tokens_per_second)
+            return speed(turn.tokens_per_second) if turn.tokens_per_second > 0 else "writing"
         case TabState.DONE_UNREAD:
             return "new"
         case TabState.STOPPED:
@@ -23,6 +23,26 @@ def word(turn: TurnState) -> str:
             return "failed"
         case TabState.IDLE:
             return ""
+
+
+def short_word(turn: TurnState) -> str:
+    """For a narrow tab: what changes while one waits; the mark says the rest.  "" where it says all."""
+    match turn.state:
+        case TabState.WAITING if turn.place:
+            return ordinal(turn.place)
+        case TabState.READING:
+            return f"{percent(turn)} %"
+        case TabState.WRITING if turn.tokens_per_second > 0:
+            return f"{speed(turn.tokens_per_second).removesuffix(_RATE)}/s"
+        case _:
+            return ""
+
+
+def looks_like(one: TurnState, other: TurnState) -> bool:
+    """Whether nothing that is shown of these two differs: then nothing has to be drawn."""
+    return one is other or (
+        one.state is other.state and word(one) == word(other) and sentence(one) == sentence(other)
+    )
 
 
 def sentence(turn: TurnState) -> str:
@@ -36,7 +56,8 @@ def sentence(turn: TurnState) -> str:
             cached = f", {turn.cached:,} from cache" if turn.cached else ""
             return f"Reading {percent(turn)} % of {turn.total:,} tokens{cached}"
         case TabState.WRITING:
-            return f"Writing, {speed(turn.tokens_per_second)}"
+            rate = turn.tokens_per_second
+            return f"Writing, {speed(rate)}" if rate > 0 else "Writing"
         case TabState.DONE_UNREAD:
             return "Done, not read yet"
         case TabState.STOPPED:
@@ -55,7 +76,7 @@ def percent(turn: TurnState) -> int:
 def speed(tokens_per_second: float) -> str:
     """A rate in the unit used everywhere; one decimal where it says something."""
     digits = 1 if 0 < tokens_per_second < 9.95 else 0
-    return f"{tokens_per_second:.{digits}f} tok/s"
+    return f"{tokens_per_second:.{digits}f}{_RATE}"
 
 
 def ordinal(place: int) -> str:
@@ -65,5 +86,6 @@ def ordinal(place: int) -> str:
     return f"{place}{ending}"
 
 
+_RATE = " tok/s"
 IDLE = TurnState()
 UNREAD = TurnState(TabState.DONE_UNREAD)

@@ -61,7 +61,7 @@ class Columns:
 
     def _want(self, cell: str, style: Style) -> int:
         natural = QFontMetricsF(style.body).horizontalAdvance(cell[:400]) + 2 * PAD_X + 4
-        return min(WIDEST, -(-round(natural) // _STEP) * _STEP)
+        return min(theme.px(WIDEST), -(-round(natural) // _STEP) * _STEP)
 
     @property
     def total(self) -> int:
@@ -90,7 +90,7 @@ def fit(wanted: Sequence[int], available: int) -> list[int]:
             break
         left -= width
         open_columns -= 1
-    limit = max(share, NARROWEST)
+    limit = max(share, theme.px(NARROWEST))
     return [min(width, limit) for width in wanted]
 
 

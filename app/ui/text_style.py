@@ -11,8 +11,11 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextCharFormat
 from app.ui import theme
 from app.ui.inline import Look
 
-CODE_PITCH = 20
-"""Height of a line of code, px."""
+CODE_PITCH, CODE_HEADER = 20, 36
+"""Heights of a line of code, and of what stands above the first, px at the usual scale."""
+
+_PILL_PAD, _PILL_ROOM = 3, 4
+"""How far the ground of inline code reaches beyond its letters, and how far its neighbours stand off, px."""
 
 
 class CodeKind(Enum):
@@ -44,8 +47,10 @@ class Style:
         self.label = theme.body_font(theme.SMALL_PX, bold=True)
         self.mono = theme.mono_font()
         self.inline_mono = theme.mono_font()
-        self.pitch = round(theme.BODY_PX * theme.LINE_HEIGHT)
-        self.small_pitch = round(theme.SMALL_PX * theme.LINE_HEIGHT)
+        self.pitch = theme.px(theme.BODY_PX * theme.LINE_HEIGHT)
+        self.small_pitch = theme.px(theme.SMALL_PX * theme.LINE_HEIGHT)
+        self.code_pitch = theme.px(CODE_PITCH)
+        self.code_header = theme.px(CODE_HEADER)
         self.character = QFontMetricsF(self.body).averageCharWidth()
         self.mono_character = QFontMetricsF(self.mono).horizontalAdvance("0")
         self.ground = QColor(self.tokens.ground)
@@ -57,6 +62,10 @@ class Style:
         self.accent = QColor(self.tokens.accent)
         self.bad = QColor(self.tokens.bad)
         self.selection = QColor(self.tokens.selection)
+        self.pill_pad, self.pill_room = theme.px(_PILL_PAD), theme.px(_PILL_ROOM)
+        self.apart = QTextCharFormat()
+        self.apart.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
+        self.apart.setFontLetterSpacing(self.pill_room)
         self._formats: dict[Look, QTextCharFormat] = {}
         t = self.tokens
         colours = {
@@ -71,8 +80,8 @@ class Style:
 
     def heading(self, level: int) -> tuple[QFont, int]:
         """Font and line height of a heading."""
-        px = {1: theme.TITLE_PX, 2: theme.HEADING_PX + 1}.get(level, theme.BODY_PX)
-        return theme.body_font(px, bold=True), round(px * 1.4)
+        size = {1: theme.TITLE_PX, 2: theme.HEADING_PX + 1}.get(level, theme.BODY_PX)
+        return theme.body_font(size, bold=True), theme.px(size * 1.4)
 
     def format(self, look: Look) -> QTextCharFormat:
         """How a run of this look is drawn, apart from what the font of its block says."""

@@ -2,14 +2,15 @@
 
 `apply` sets Fusion with our own palette: `styleHints().setColorScheme` does nothing on plain X11 and offscreen,
 so the palette is what decides.  Widgets that paint ask `tokens()` when they paint, and drop what they cached on
-`QEvent.PaletteChange`.
+`QEvent.PaletteChange`.  Sizes of type, and of what has to hold a line of it, are for the system's usual font of 9 to
+10 points; `px` and the fonts made here grow and shrink with the system's own.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QFont, QPalette
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication
 
 Scheme = Literal["light", "dark"]
@@ -24,6 +25,11 @@ HAIRLINE = 1
 
 SMALL_PX, BODY_PX, HEADING_PX, TITLE_PX, MONO_PX = 13.0, 14.5, 16.0, 20.0, 13.0
 LINE_HEIGHT = 1.5
+_USUAL_POINTS = (9.0, 10.0)
+"""What systems have where nobody asked for larger or smaller type: the sizes above are right there."""
+_SCALES = (0.75, 3.0)
+_LOWEST = 420
+"""Height of the smallest window, px at the usual scale: type grows no larger than leaves room for it on the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,36 +91,68 @@ def hover_colour() -> str:
     return _hover(tokens())
 
 
-def body_font(px: float = BODY_PX, *, bold: bool = False) -> QFont:
-    """The system's font at `px` pixels."""
+def scale() -> float:
+    """How much larger than usual the type is, read off the application's font; 1 for what `apply` did not see."""
+    pixels = QApplication.font().pixelSize()
+    return pixels / SMALL_PX if pixels > 0 else 1.0
+
+
+def px(size: float) -> int:
+    """A size that has to hold text, or stands beside it, in whole pixels."""
+    return round(size * scale())
+
+
+def body_font(size: float = BODY_PX, *, bold: bool = False) -> QFont:
+    """The system's font; `size` in px at the usual scale."""
     font = QFont(QApplication.font())
-    font.setPixelSize(round(px))
+    font.setPixelSize(px(size))
     font.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
     return font
 
 
-def mono_font(px: float = MONO_PX) -> QFont:
-    """The system's fixed-width font."""
+def mono_font(size: float = MONO_PX) -> QFont:
+    """The system's fixed-width font; `size` in px at the usual scale."""
     font = QFont("monospace")
     font.setStyleHint(QFont.StyleHint.Monospace)
-    font.setPixelSize(round(px))
+    font.setPixelSize(px(size))
     return font
 
 
-def apply(application: QApplication, theme: Literal["system", "light", "dark"]) -> None:
-    """Use this theme from now on, in every open window."""
+def apply(
+    application: QApplication,
+    theme: Literal["system", "light", "dark"],
+    system_font: QFont | None = None,
+) -> None:
+    """Use this theme from now on, in every open window.
+
+    The first time, sizes are taken from the system's font; later only where a `system_font` is given.
+    """
     scheme = theme if theme != "system" else _system_scheme(application)
     chosen = DARK if scheme == "dark" else LIGHT
     application.setStyle("Fusion")
     application.setPalette(_palette(chosen))
-    application.setFont(_interface_font(application))
+    if system_font is not None or application.font().pixelSize() <= 0:
+        system = system_font or QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
+        application.setFont(_interface_font(system))
     application.setStyleSheet(_style_sheet(chosen))
 
 
-def _interface_font(application: QApplication) -> QFont:
-    font = QFont(application.font())
-    font.setPixelSize(round(SMALL_PX))
+def _interface_font(system: QFont) -> QFont:
+    font = QFont(system)
+    font.setPixelSize(round(SMALL_PX * _scale_of(system)))
     return font
+
+
+def _scale_of(system: QFont) -> float:
+    """The scale that goes with this font, counted at 96 dots per inch."""
+    screen = QApplication.primaryScreen()
+    points = system.pointSizeF() * screen.logicalDotsPerInchY() / 96
+    if points <= 0:
+        points = system.pixelSize() * 72 / 96
+    least, most = _USUAL_POINTS
+    wanted = points / least if points < least else max(1.0, points / most)
+    largest = max(1.0, screen.availableGeometry().height() / _LOWEST)
+    return min(max(wanted, _SCALES[0]), _SCALES[1], largest)
 
 
 def _system_scheme(application: QApplication) -> Scheme:
@@ -163,7 +201,11 @@ def _style_sheet(t: Tokens) -> str:
         accent_hover=_mix(t.accent, t.text, 0.12),
         soft_bad=_mix(t.ground, t.bad, 0.09),
         soft_accent=_mix(t.ground, t.accent, 0.09),
-        control=CONTROL,
+        control=px(CONTROL),
+        field=px(CONTROL - 4),
+        link=px(CONTROL - 8),
+        title=px(TITLE_PX),
+        heading=px(HEADING_PX),
         radius=RADIUS,
     )
 
@@ -186,8 +228,8 @@ _RULES = """
 #statusLine {{ border-top: 1px solid {line}; }}
 QLabel[role="quiet"] {{ color: {quiet}; }}
 QLabel[role="strong"] {{ font-weight: 600; }}
-QLabel[role="title"] {{ font-size: 20px; font-weight: 600; }}
-QLabel[role="heading"] {{ font-size: 16px; font-weight: 600; }}
+QLabel[role="title"] {{ font-size: {title}px; font-weight: 600; }}
+QLabel[role="heading"] {{ font-size: {heading}px; font-weight: 600; }}
 QLabel[role="bad"] {{ color: {bad}; }}
 QToolTip {{ background: {raised}; color: {text}; border: 1px solid {line}; padding: 4px 8px; }}
 
@@ -222,7 +264,7 @@ QPushButton[role="list"]:hover {{ background: {hover}; }}
 QPushButton[role="list"]:focus {{ border-color: {accent}; }}
 QPushButton[role="link"] {{
     background: transparent; border: 1px solid transparent; color: {accent}; font-weight: 600;
-    min-height: 24px; padding: 0 8px;
+    min-height: {link}px; padding: 0 8px;
 }}
 QPushButton[role="link"]:hover {{ background: {hover}; }}
 QPushButton[role="link"]:focus {{ border-color: {accent}; }}
@@ -252,7 +294,7 @@ QLineEdit:focus {{ border-color: {accent}; }}
 QLineEdit#renameField {{ min-height: 0; border-radius: 4px; padding: 0 4px; }}
 QAbstractSpinBox {{
     background: {ground}; color: {text}; border: 1px solid {line}; border-radius: {radius}px;
-    min-height: 28px; selection-background-color: {selection}; selection-color: {text};
+    min-height: {field}px; selection-background-color: {selection}; selection-color: {text};
 }}
 QAbstractSpinBox QLineEdit {{ background: transparent; border: 0; min-height: 0; padding: 0; }}
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ subcontrol-origin: border; width: 0; height: 0; border: 0; }}

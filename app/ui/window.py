@@ -10,6 +10,7 @@ from PySide6.QtGui import (
     QCloseEvent,
     QGuiApplication,
     QKeySequence,
+    QResizeEvent,
     QShortcut,
 )
 from PySide6.QtWidgets import (
@@ -24,7 +25,7 @@ from app.chat.ports import ConversationStore, ModelHost, ModelState
 from app.chat.turns import ChatService
 from app.errors import AppError
 from app.settings import Settings
-from app.ui import aio, geometry, layout, theme
+from app.ui import aio, geometry, layout, motion, theme
 from app.ui.banner import Banner, Notice
 from app.ui.chat_settings_dialog import ChatSettingsDialog
 from app.ui.chat_tab import ChatTab
@@ -32,6 +33,7 @@ from app.ui.commands import COMMANDS, ShortcutsDialog
 from app.ui.links import LinkOffer
 from app.ui.model_button import ModelButton
 from app.ui.model_control import ModelControl
+from app.ui.motion import Pulse
 from app.ui.plain import one_line
 from app.ui.preferences import Preferences
 from app.ui.settings_dialog import SettingsDialog
@@ -62,7 +64,7 @@ class Window(QMainWindow):
         super().__init__()
         self.setObjectName("mainWindow")
         self.setWindowTitle("Tutti")
-        self.setMinimumSize(*geometry.SMALLEST)
+        geometry.limit(self)
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._chat, self._store, self._host = chat, store, host
         self._preferences, self._starter = preferences, starter
@@ -76,6 +78,7 @@ class Window(QMainWindow):
         self.model = ModelControl(host, preferences, self.banner, starter, self._busy_count, self)
         self.links = LinkOffer(self.banner, self)
         self.model_button = ModelButton(starter is not None, self)
+        self.pulse = Pulse(self)
         self._actions: dict[str, QAction] = {}
         self.setCentralWidget(layout.central(self.sidebar, self.tabs, self.banner, self.status))
         self._add_commands()
@@ -95,12 +98,14 @@ class Window(QMainWindow):
         self.sidebar.setVisible(self._preferences.current.sidebar_visible)
         await self.workspace.restore()
         self.show()
+        aio.spawn(self._ask_for_motion())
         if self.workspace.front is not None:
             self.workspace.front.focus_composer()
 
     async def shut(self) -> None:
         """Keep what shall be there the next time; to be called once, after `closed`."""
         self._poll.stop()
+        self.pulse.allow(False)
         self.model.shut()
         for dialog in self.findChildren(QDialog):
             dialog.reject()
@@ -150,6 +155,11 @@ class Window(QMainWindow):
             )
         )
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.sidebar.fit(self.width())
+        self.model_button.fit(self.width())
+
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "tabs"):
@@ -179,7 +189,10 @@ class Window(QMainWindow):
         self.sidebar.list.settings_requested.connect(self._ask_chat_settings)
         self.sidebar.model.renamed.connect(self._rename)
         self.status.stop_all_requested.connect(self.stopAll)
+        self.status.advice_wanted.connect(self.tell)
         self.workspace.busy_changed.connect(self.status.show_busy)
+        self.workspace.writing_changed.connect(self.pulse.want)
+        self.pulse.beat.connect(self._beat)
         self.workspace.front_changed.connect(self._show_front)
         self.model.state_changed.connect(self._show_model)
         self.model.starter_chosen.connect(self.focusComposer)
@@ -304,6 +317,16 @@ class Window(QMainWindow):
         self.sidebar.list.select(front.id if front else None)
         title = one_line(self.workspace.title(front.id), 80) if front else ""
         self.setWindowTitle(f"{title} – Tutti" if title else "Tutti")
+
+    def _beat(self) -> None:
+        swollen = self.pulse.swollen
+        self.tabs.beat(swollen)
+        self.sidebar.list.beat(swollen)
+        for page in self.workspace.pages:
+            page.state_line.beat(swollen)
+
+    async def _ask_for_motion(self) -> None:
+        self.pulse.allow(not await asyncio.to_thread(motion.is_reduced))
 
     def _show_model(self, state: ModelState) -> None:
         self.model_button.show_state(state)

@@ -21,7 +21,7 @@ from app.chat.events import (
 from app.chat.models import Conversation, TabState
 from app.chat.ports import ConversationStore
 from app.chat.turns import ChatService
-from app.ui import aio
+from app.ui import aio, states
 from app.ui.banner import Banner, Notice
 from app.ui.chat_tab import ChatTab
 from app.ui.conversation_model import ConversationModel, shown_title
@@ -40,6 +40,7 @@ class Workspace(QObject):
     """Owns the pages of the tab widget."""
 
     busy_changed = Signal(int)
+    writing_changed = Signal(bool)
     front_changed = Signal()
 
     def __init__(
@@ -59,6 +60,7 @@ class Workspace(QObject):
         self._closed: list[tuple[int, int]] = []
         self._doomed: set[int] = set()
         self._turns: dict[int, TurnState] = {}
+        self._told_busy, self._told_writing = 0, False
         self._restoring = True
         self._save = Throttle(_SAVE_MS, self._save_tabs, self)
         self._unsubscribe = chat.subscribe(self.handle)
@@ -130,7 +132,8 @@ class Workspace(QObject):
 
     def close(self, page: ChatTab) -> None:
         self._closed = [*self._closed, (page.id, self._tabs.indexOf(page))][-_CLOSED_LIMIT:]
-        if self._turn(page.id).state is TabState.WAITING:
+        turn = self._turn(page.id)
+        if turn.state is TabState.WAITING and not turn.written:
             self._chat.stop(page.id)
         self._drop(page, blank=page.blank)
         self._have_one()
@@ -265,14 +268,27 @@ class Workspace(QObject):
         return self._turns.get(conversation_id) or self._chat.turn(conversation_id)
 
     def _show_turn(self, key: int, turn: TurnState) -> None:
-        before = len(self.busy())
+        before = self._turns.get(key)
         self._turns[key] = turn
+        if before is not None and states.looks_like(before, turn):
+            return
         self._model.set_turn(key, turn)
         page = self._pages.get(key)
         if page is not None:
             self._tabs.set_turn(page, turn)
-        if len(self.busy()) != before:
-            self.busy_changed.emit(len(self.busy()))
+        if before is None or before.state is not turn.state:
+            self._count_turns()
+
+    def _count_turns(self) -> None:
+        """Tell how many chats are busy, and whether any of them writes."""
+        busy = len(self.busy())
+        if busy != self._told_busy:
+            self._told_busy = busy
+            self.busy_changed.emit(busy)
+        writing = any(turn.state is TabState.WRITING for turn in self._turns.values())
+        if writing != self._told_writing:
+            self._told_writing = writing
+            self.writing_changed.emit(writing)
 
     def _show_conversation(self, conversation: Conversation) -> None:
         self._model.put(conversation)
@@ -290,7 +306,7 @@ class Workspace(QObject):
             aio.spawn(self._discard(page))
             self._have_one()
         self._model.remove(key)
-        self.busy_changed.emit(len(self.busy()))
+        self._count_turns()
 
     # --- keep ------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """The real program, run by test_case_46 until it is killed, and once more to see what is there.
 
-python -m tests.cases.app_to_kill stream MODEL    five chats, three turns each, then all five stream; says what is seen
+python -m tests.cases.app_to_kill stream MODEL    five chats, three turns each, then all five stream, in a window
+                                                  that is minimised; says what is seen, and when it comes forward
 python -m tests.cases.app_to_kill look            what is there after the start; an answer is asked for again
 """
 
@@ -50,12 +51,10 @@ class Seen:
                 self.finished += 1
                 say("finished", message.id, message.text)
 
-    async def tick(self) -> None:
-        """Say again and again what has been added to the answers."""
-        while True:
-            fresh, self._fresh = self._fresh, {}
-            say("tick", time.monotonic(), fresh)
-            await asyncio.sleep(TICK_SECONDS)
+    def tell(self) -> None:
+        """Say what has been added to the answers."""
+        fresh, self._fresh = self._fresh, {}
+        say("tick", time.monotonic(), fresh)
 
 
 async def ask(window: Window, page: ChatTab, text: str) -> None:
@@ -81,7 +80,13 @@ async def stream(window: Window) -> None:
     say("streaming")
     for page in pages:
         await ask(window, page, f"last question of chat {page.id}")
-    await seen.tick()
+    window.showMinimized()
+    while not window.closed.done():
+        seen.tell()
+        await asyncio.sleep(TICK_SECONDS)
+        if not window.isMinimized():
+            say("forward")
+            window.showMinimized()
 
 
 def facts(message: Message, shown: str) -> list[object]:

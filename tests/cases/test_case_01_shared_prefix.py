@@ -62,7 +62,7 @@ def test_a_second_chat_and_a_branch_read_only_what_is_their_own(
         told = await model.ask(ChatMessage(Role.SYSTEM, RULES), *history[:2], user("three"))
         assert told.text
         assert model.counters.read - before <= own(model, "three") + SPARE
-        firsts.extend(len(submit.tokens) for submit in model.prompts.submits[-2:])
+        firsts.extend(len(submit.tokens) for submit in model.prompts.asked[-2:])
 
     at_work(scenario, model, current=settings(system_prompt=RULES))
 
@@ -109,7 +109,7 @@ def test_the_same_with_the_starter_model(at_work: Callable[..., None], starter: 
         put(second, "two")
         await over(desk, second)
         assert model.counters.read - before <= await model.count_tokens("two") + SPARE
-        assert pieces(model).join(model.prompts.submits[1].tokens).decode().count("rule 150. ") == 1
+        assert pieces(model).join(model.prompts.asked[1].tokens).decode().count("rule 150. ") == 1
         await until(lambda: "% cached" in desk.window.status.text(), "the share in the status line")
 
     at_work(scenario, model, current=settings(system_prompt=RULES, max_answer_tokens=2))

@@ -75,7 +75,7 @@ def test_each_chat_sees_its_own_word_only(
         for _ in range(ROUNDS):
             desk.seen.clear()
             await round_of(list(range(len(WORDS))))
-        await until(lambda: len(model.prompts.submits) == asked, "all requests")
+        await until(lambda: len(model.prompts.asked) == asked, "all requests")
         await until(lambda: model.status.running == 0, "an idle engine")
         counters = model.counters
         stopped = [
@@ -91,7 +91,7 @@ def test_each_chat_sees_its_own_word_only(
         if not any("restore" in record for record in records):  # it took less than 2 s
             assert counters.cells_used == used_cells(records)
         vocabulary = pieces(model)
-        for submit in model.prompts.submits:
+        for submit in model.prompts.asked:
             assert len(words_in(vocabulary.join(submit.tokens).decode())) == 1
         seen = set()
         for moment in moments(records):

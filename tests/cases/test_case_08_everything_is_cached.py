@@ -51,7 +51,7 @@ def test_nothing_is_not_sent_from_the_window(at_work: Callable[..., None], talke
             desk.click(page.composer.button)
             await turns_of_the_loop()
         assert await desk.store.messages(page.id) == []
-        assert model.prompts.submits == []
+        assert model.prompts.asked == []
         put(page, "hi")
         await over(desk, page)
         assert len(await answers(desk, page)) == 1

@@ -33,11 +33,10 @@ class Dump:
     """The prompt that was sent last: its control tokens, and the bytes of each line's content."""
 
     def __init__(self, model: RealModel) -> None:
-        vocabulary, rendered = pieces(model), model.prompts.rendered[-1]
-        tokens = model.prompts.submits[-1].tokens
-        assert tokens == rendered.tokens
+        vocabulary, submit = pieces(model), model.prompts.asked[-1]
+        tokens, spans = submit.tokens, model.prompts.spans(submit)
         self.controls = [token for token in tokens if not vocabulary.piece(token)]
-        self.contents = [vocabulary.join(tokens[a:b]) for a, b in rendered.spans]
+        self.contents = [vocabulary.join(tokens[a:b]) for a, b in spans]
 
 
 async def sent(desk: Desk, model: RealModel, page: ChatTab, text: str) -> Dump:

@@ -4,7 +4,6 @@ What goes to the engine is kept (`Prompts`), and with `TUTTI_DECODE_LOG` set the
 """
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -55,6 +54,15 @@ class Prompts:
     submits: list[Submit] = field(default_factory=list)
     rendered: list[Rendered] = field(default_factory=list)
 
+    @property
+    def asked(self) -> list[Submit]:
+        """Those for which an answer was wanted: not what is read beforehand."""
+        return [submit for submit in self.submits if submit.max_tokens != 0]
+
+    def spans(self, submit: Submit) -> tuple[tuple[int, int], ...]:
+        """Where the content of each line lies in this prompt."""
+        return next(r.spans for r in reversed(self.rendered) if r.tokens == submit.tokens)
+
     def engine(self, on_message: OnMessage, on_death: OnDeath) -> Link:
         return _Kept(engine_child, on_message, on_death, self.submits)
 
@@ -95,14 +103,14 @@ PARAMS = LoadParams("", pool_tokens=16_384, sequences=8, batch=512, threads=2)
 
 
 class RealModel(LocalModel):
-    """A local model on real children; it loads with the first request, or by `load`."""
+    """A local model on real children; it loads with the first request, or by `load`.  None: nothing chosen yet."""
 
-    def __init__(self, path: Path, *, means: Means | None = None, **params: Any) -> None:
+    def __init__(self, path: Path | None, *, means: Means | None = None, **params: Any) -> None:
         self.prompts = Prompts()
-        self.params = replace(PARAMS, path=str(path), **params)
+        self.params = replace(PARAMS, path="" if path is None else str(path), **params)
         super().__init__(
             lambda file: replace(self.params, path=file),
-            path=str(path),
+            path=self.params.path,
             means=means or Means(self.prompts.engine, self.prompts.text),
         )
 
@@ -150,7 +158,7 @@ def user(text: str) -> ChatMessage:
 def pieces(model: LocalModel) -> Vocabulary:
     """The bytes of each token of the loaded model."""
     assert model._pair is not None
-    return model._pair._facts[2]
+    return model._pair._facts[1]
 
 
 # --- at the window -------------------------------------------------------------------------------------------
@@ -196,9 +204,3 @@ async def served(model: LocalModel, **options: Any) -> AsyncIterator[Api]:
     async with serving(model, model, listener, **options):
         port = listener.getsockname()[1]
         yield Api(address_of(listener), port, model, FakeModelHost())  # type: ignore[arg-type]
-
-
-def numbers() -> Callable[[], int]:
-    """Counts up."""
-    counter = itertools.count(1)
-    return lambda: next(counter)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QTabBar, QTabWidget, QToolButton
 from app.chat.events import TurnState
 from app.chat.models import TabState
 from app.chat.ports import Reading, Text, Waiting
-from app.ui import icons, states
+from app.ui import icons, marks, states
 from app.ui.tab_label import TabLabel
 from tests.fakes import FakeGenerator
 from tests.gui.desk import turns_of_the_loop, until
@@ -137,7 +137,7 @@ def test_a_state_in_words(turn, word, sentence):
 def test_every_state_has_a_mark_of_its_own_shape(qapp):
     pictures = set()
     for turn, _, _ in STATES:
-        icon = icons._mark_icon(turn.state, states.percent(turn), "#000000")
+        icon = marks._icon(turn.state, states.percent(turn), False, "#000000", icons.SMALL)
         image = icon.pixmap(icons.SMALL, icons.SMALL).toImage()
         pictures.add(bytes(image.constBits()))
     assert len(pictures) == len(set(TabState))
@@ -166,7 +166,7 @@ def test_each_tab_says_its_state(with_desk):
             await until(lambda word=word: said()[0] == word)
             assert sentence in said()[1]
         gate.release()
-        await until(lambda: said()[0].endswith("tok/s"))
+        await until(lambda: said()[0] == "writing")
         gate.release()
         await until(lambda: said()[0] == "new")
         desk.control(Qt.Key.Key_1)

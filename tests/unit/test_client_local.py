@@ -20,6 +20,7 @@ from app.chat.ports import (
     Text,
     Waiting,
 )
+from app.chat.urgency import Urgency
 from app.client.death import Death
 from app.client.local import LocalModel
 from app.errors import ModelError, TextError
@@ -33,10 +34,12 @@ from app.wire import (
     ReadingNow,
     Render,
     Rendered,
+    SetPriority,
     Submit,
     TextFailed,
     TokenOut,
     Usage,
+    WaitingNow,
 )
 from tests.scripted_children import (
     END,
@@ -55,6 +58,7 @@ from tests.scripted_children import (
 
 PATH = "/models/scripted.gguf"
 LOADS = Waiting(0, "the model is loading")
+AGAIN = Waiting(0, "the engine is starting again")
 
 
 def ask(*contents: str, **options: Any) -> Request:
@@ -102,12 +106,20 @@ class Made:
         await turns()
         return task
 
-    def write(self, text: str, *, end: FinishReason | None = None) -> None:
+    async def die(self, death: Death | None = None) -> None:
+        """The engine dies, and after the pause there is another."""
+        self.engine.die(death)
+        await turns()
+        self.clock.advance(5)
+        await turns()
+
+    def write(self, text: str | bytes, *, end: FinishReason | None = None) -> None:
         """Have the engine write to the request that came last."""
         request_id = self.submitted[-1].request_id
-        events: list[Any] = [TokenOut(request_id, byte) for byte in text.encode()]
+        data = text.encode() if isinstance(text, str) else text
+        events: list[Any] = [TokenOut(request_id, byte) for byte in data]
         if end is not None:
-            usage = Usage(len(self.submitted[-1].tokens), len(text.encode()), 1)
+            usage = Usage(len(self.submitted[-1].tokens), len(data), 1)
             events.append(Finished(request_id, end, usage))
         self.engine.say(step(*events))
 
@@ -136,7 +148,7 @@ def test_a_request_is_rendered_submitted_and_told() -> None:
         made = Made()
         await made.model.load(PATH)
         task = await made.ask(
-            "hi", max_tokens=7, ignore_eos=True, stop=("never",), priority=Priority.FRONT
+            "hi", max_tokens=7, ignore_eos=True, stop=("never",), urgency=Urgency(Priority.FRONT)
         )
         (submit,) = made.submitted
         assert submit.tokens == tuple(b"hi")
@@ -570,37 +582,163 @@ def test_a_closed_model_answers_with_an_error_and_loads_nothing() -> None:
     run(scenario())
 
 
-def test_a_death_of_the_engine_ends_all_with_words_and_the_next_request_loads() -> None:
+# --- the engine dies -----------------------------------------------------------------------------------------
+
+
+def test_answers_go_on_in_the_next_engine_as_if_nothing_had_been() -> None:
     async def scenario() -> None:
         made = Made()
         await made.model.load(PATH)
-        made.clock.advance(100)
-        tasks = [await made.ask(text) for text in "abc"]
-        made.engine.die(Death("engine", exitcode=-6))
+        task = await made.ask("hi", max_tokens=20, stop=("END",))
+        made.write("Good \N{EURO SIGN}".encode()[:-1])
+        await made.die(Death("engine", exitcode=-6))
+        (again,) = made.submitted
+        assert bytes(again.tokens) == "hiGood \N{EURO SIGN}".encode()[:-1]
+        assert again.max_tokens == 20 - 7
+        made.write("\N{EURO SIGN}".encode()[-1:] + b"uro EN")
+        await made.die(Death("engine", exitcode=-6))
+        made.write(b"D and more")
         await turns()
-        for task in tasks:
-            assert ends(task).reason is FinishReason.ENGINE_DIED
-            assert "SIGABRT" in ends(task).error
-            assert "loads the model again" in ends(task).error
-        state = made.model.state
-        assert (state.phase, state.error) == (ModelPhase.UNLOADED, ends(tasks[0]).error)
-        assert made.texts.last.stops == 1
-        await made.ask("again")
-        assert len(made.engines.links) == 2
-        assert made.model.state.phase is ModelPhase.READY
-        assert made.model.state.error == ""
+        made.write(b"", end=FinishReason.CANCELLED)
+        assert await task == [
+            Text("Good ", 7),
+            AGAIN,
+            Text("\N{EURO SIGN}uro ", 7),
+            AGAIN,
+            Ended(FinishReason.STOP, Usage(2, 15, 0)),
+        ]
+        assert made.texts.last.stops == 0
         await made.model.close()
 
     run(scenario())
 
 
-def test_a_request_that_is_being_rendered_dies_with_the_engine() -> None:
+def test_a_death_is_shown_as_a_load_and_told_once_it_is_over() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        task = await made.ask("hi")
+        made.engine.die(Death("engine", exitcode=-6))
+        await turns()
+        state = made.model.state
+        assert (state.phase, state.doing, state.error) == (
+            ModelPhase.LOADING,
+            "the engine is starting again",
+            "",
+        )
+        assert made.model.status == EngineStatus()
+        # Another question takes its place behind it.
+        other = await made.ask("and this")
+        made.clock.advance(5)
+        await turns()
+        assert made.phases == [
+            ModelPhase.LOADING,
+            ModelPhase.READY,
+            ModelPhase.LOADING,
+            ModelPhase.READY,
+        ]
+        assert any(s.fraction == 0.5 for s in made.states[-3:])
+        assert made.model.state.context_tokens == 1024
+        assert made.model.state.notes[0] == "a note"
+        assert "SIGABRT" in made.model.state.notes[1]
+        assert "started again" in made.model.state.notes[1]
+        for submit in made.submitted:
+            made.engine.say(step(Finished(submit.request_id, FinishReason.STOP, Usage(9, 0, 0))))
+        assert await task == [AGAIN, Ended(FinishReason.STOP, Usage(2, 0, 0))]
+        assert await other == [AGAIN, Ended(FinishReason.STOP, Usage(9, 0, 0))]
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_stop_string_that_the_death_overtakes_still_ends_the_answer() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        task = await made.ask("hi", stop=("END",))
+        made.write("oneENDtwo")
+        made.engine.die()
+        assert await task == [Text("one", 6), Ended(FinishReason.STOP, Usage(2, 6, 0))]
+        made.clock.advance(5)
+        await turns()
+        assert made.submitted == []
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_whoever_leaves_while_there_is_no_engine_is_forgotten() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        task = await made.ask("hi")
+        made.engine.die()
+        await turns()
+        task.cancel()
+        await turns()
+        assert task.cancelled()
+        made.clock.advance(5)
+        await turns()
+        assert made.model.state.phase is ModelPhase.READY
+        assert made.submitted == []
+        await made.model.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("how", ["unload", "load", "close"])
+def test_what_waits_for_the_next_engine_is_ended_with_the_model(how: str) -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        task = await made.ask("hi")
+        made.engine.die()
+        await turns()
+        if how == "load":
+            await made.model.load("/models/other.gguf")
+        else:
+            await (made.model.unload() if how == "unload" else made.model.close())
+        assert ends(task).reason is FinishReason.ERROR
+        births = len(made.engines.links)
+        made.clock.advance(100)
+        await turns()
+        assert len(made.engines.links) == births
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_request_that_is_being_rendered_when_the_engine_dies_waits_for_the_next() -> None:
     async def scenario() -> None:
         made = Made(answering=False)
         await made.model.load(PATH)
         rendering = await made.ask("hi")
         made.engine.die()
-        assert (await rendering)[-1].reason is FinishReason.ENGINE_DIED
+        made.texts.last.say(Rendered(1, (1, 2)))
+        await turns()
+        made.clock.advance(5)
+        await turns()
+        assert made.submitted[0].tokens == (1, 2)
+        made.write("x", end=FinishReason.STOP)
+        assert (await rendering)[0] == AGAIN
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_message_that_ends_the_engine_twice_is_set_aside_with_words() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        task = await made.ask("hi")
+        await made.die()
+        await made.die()
+        assert ends(task).reason is FinishReason.ERROR
+        assert "ended the engine twice" in ends(task).error
+        assert ends(task).usage == Usage(2, 0, 0)
+        good = await made.ask("ho")
+        made.write("x", end=FinishReason.STOP)
+        assert (await good)[-1] == Ended(FinishReason.STOP, Usage(2, 1, 1))
         await made.model.close()
 
     run(scenario())
@@ -609,24 +747,33 @@ def test_a_request_that_is_being_rendered_dies_with_the_engine() -> None:
 def test_an_engine_that_keeps_dying_soon_is_given_up_until_it_is_loaded_by_hand() -> None:
     async def scenario() -> None:
         made = Made(path=PATH)
-        for seconds in (10, 10, 100, 10, 10, 10):
-            assert made.model.state.phase is not ModelPhase.FAILED
-            await made.ask("hi")
-            made.clock.advance(seconds)
-            made.engine.die()
-            await turns()
+        first = await made.ask("hi")
+        made.write("a")
+        made.clock.advance(100)
+        await made.die()
+        for _ in range(3):
+            assert made.model.state.phase is ModelPhase.READY
+            # It waits, so that it is not to blame.
+            made.engine.say(step(WaitingNow(made.submitted[0].request_id, 1)))
+            await made.die()
         assert made.model.state.phase is ModelPhase.FAILED
+        assert "given up" in made.model.state.error
+        assert ends(first) == Ended(
+            FinishReason.ENGINE_DIED, Usage(2, 1, 0), made.model.state.error
+        )
         refused = await made.ask("hi")
         assert "given up" in ends(refused).error
-        assert len(made.engines.links) == 6
+        assert len(made.engines.links) == 4
+        assert made.texts.last.stops == 1
         await made.model.load(PATH)
         assert made.model.state.phase is ModelPhase.READY
+        assert made.model.state.notes == ("a note",)
         await made.model.close()
 
     run(scenario())
 
 
-def test_an_engine_that_dies_while_the_vocabulary_is_read_has_failed() -> None:
+def test_an_engine_that_dies_while_the_vocabulary_is_read_is_started_again() -> None:
     async def scenario() -> None:
         made = Made(path=PATH)
         made.texts.gate = asyncio.Event()
@@ -634,6 +781,24 @@ def test_an_engine_that_dies_while_the_vocabulary_is_read_has_failed() -> None:
         # The engine has loaded, its text worker has not.
         made.engine.die()
         made.texts.gate.set()
+        await turns()
+        assert made.model.state.phase is ModelPhase.LOADING
+        made.clock.advance(5)
+        await turns()
+        assert made.model.state.phase is ModelPhase.READY
+        made.write("x", end=FinishReason.STOP)
+        assert (await task)[-1].reason is FinishReason.STOP
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_an_engine_that_dies_in_its_load_has_failed() -> None:
+    async def scenario() -> None:
+        made = Made(path=PATH)
+        made.engines.gate = asyncio.Event()
+        task = await made.ask("hi")
+        made.engine.die()
         assert (await task)[-1].reason is FinishReason.ERROR
         assert made.model.state.phase is ModelPhase.FAILED
         assert "stopped unexpectedly" in made.model.state.error
@@ -642,6 +807,148 @@ def test_an_engine_that_dies_while_the_vocabulary_is_read_has_failed() -> None:
         await made.model.close()
 
     run(scenario())
+
+
+# --- urgency -------------------------------------------------------------------------------------------------
+
+
+def test_a_change_of_urgency_reaches_the_engine_in_the_middle_of_an_answer() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        urgency = Urgency()
+        task = await made.ask("hi", urgency=urgency)
+        (submit,) = made.submitted
+        urgency.set(Priority.FRONT)
+        urgency.set(Priority.FRONT)
+        assert made.engine.sent == [submit, SetPriority(submit.request_id, Priority.FRONT)]
+        made.engine.die()
+        urgency.set(Priority.BACKGROUND)
+        made.clock.advance(5)
+        await turns()
+        assert made.submitted[0].priority is Priority.BACKGROUND
+        made.write("x", end=FinishReason.STOP)
+        await task
+        urgency.set(Priority.NORMAL)
+        assert len(made.engine.sent) == 1
+        await made.model.close()
+
+    run(scenario())
+
+
+# --- warm-ups ------------------------------------------------------------------------------------------------
+
+
+def talk(*contents: str) -> tuple[ChatMessage, ...]:
+    return ask(*contents).messages
+
+
+def test_a_warm_up_reads_what_goes_before_the_next_message_and_once() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        warming = begin(made.model.warm(talk("hi", "Good day")))
+        await turns()
+        (submit,) = made.submitted
+        # The last token of a request that only reads is not read: it stands for the next message.
+        assert bytes(submit.tokens) == b"hiGood dayx"
+        assert (submit.max_tokens, submit.priority) == (0, Priority.BACKGROUND)
+        assert submit.marks == (0,)
+        made.engine.say(step(Finished(submit.request_id, FinishReason.LENGTH, Usage(11, 0, 0))))
+        await warming
+        await made.model.warm(talk("hi", "Good day"))
+        assert made.engine.sent == [submit]
+        await made.ask("hi", "Good day", "more")
+        assert bytes(made.submitted[1].tokens).startswith(b"hiGood day")
+        begin(made.model.warm(talk("hi", "Good day", "more", "less")))
+        await turns()
+        assert len(made.submitted) == 3
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_warm_up_that_is_cancelled_or_cut_is_stopped_and_may_come_again() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        warming = begin(made.model.warm(talk("hi")))
+        await turns()
+        warming.cancel()
+        await turns()
+        assert made.engine.sent[-1] == Abort(made.submitted[0].request_id)
+        warming = begin(made.model.warm(talk("hi")))
+        await turns()
+        assert len(made.submitted) == 2
+        made.engine.die()
+        await warming
+        assert made.model.state.phase is ModelPhase.LOADING
+        await made.model.warm(talk("hi"))
+        made.clock.advance(5)
+        await turns()
+        assert made.submitted == []
+        begin(made.model.warm(talk("hi")))
+        await turns()
+        assert len(made.submitted) == 1
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_what_was_read_in_one_engine_is_read_again_in_the_next() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        for _ in range(2):
+            warming = begin(made.model.warm(talk("hi")))
+            await turns()
+            (submit,) = made.submitted
+            made.engine.say(step(Finished(submit.request_id, FinishReason.LENGTH, Usage(3, 0, 0))))
+            await warming
+            await made.die()
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_warm_up_loads_nothing_and_fails_in_silence() -> None:
+    async def scenario() -> None:
+        made = Made(path=PATH, answering=False)
+        await made.model.warm(talk("hi"))
+        assert made.engines.links == []
+        await made.model.load(PATH)
+        refused, empty, long = (begin(made.model.warm(talk(text))) for text in "abc")
+        await turns()
+        made.texts.last.say(TextFailed(1, "The template is broken."))
+        await turns()
+        made.texts.last.say(Rendered(2, (1,), ((0, 0), (0, 1))))
+        await turns()
+        made.texts.last.say(Rendered(3, tuple(range(1100)), ((0, 0), (1099, 1100))))
+        for task in (refused, empty, long):
+            await task
+        assert made.engine.sent == []
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_warm_up_keeps_the_model_from_being_unloaded() -> None:
+    async def scenario() -> None:
+        made = Made()
+        made.model.set_idle_unload(30)
+        await made.model.load(PATH)
+        warming = begin(made.model.warm(talk("hi")))
+        await turns()
+        made.clock.advance(31 * 60)
+        assert made.model.state.phase is ModelPhase.READY
+        await made.model.unload()
+        await warming
+        await made.model.close()
+
+    run(scenario())
+
+
+# --- left alone, and bugs ------------------------------------------------------------------------------------
 
 
 def test_an_idle_model_is_unloaded_and_a_busy_one_is_not() -> None:

@@ -269,6 +269,29 @@ def test_waiting_requests_are_told_their_place_once() -> None:
     assert places == [(1, 1), (2, 2), (2, 1)]
 
 
+def test_counters_tell_of_all_of_it() -> None:
+    """Rows and steps, tokens read, reused and written, cells, ids, and the wait in the queue."""
+    # Two ids to work with, so that the third request waits; each look at the clock is a millisecond.
+    run = make_run(FakeBackend(cells=400, sequences=3, batch=64))
+    for number in range(3):
+        run.engine.submit(request(number, (*SHARED, 50 + number), limit=5))
+    finish(run)
+    counters = run.steps[-1].counters
+    assert counters.steps == sum(1 for s in run.steps if s.counters.rows + s.counters.chunk)
+    assert counters.written == sum(len(tokens) for tokens in run.tokens.values()) == 15
+    assert counters.read == sum(step.counters.chunk for step in run.steps) == len(SHARED) + 3
+    assert (counters.prompt, counters.reused) == (3 * len(SHARED) + 3, 2 * len(SHARED))
+    assert (counters.ids_used, counters.ids_total) == (2, 2)
+    assert counters.cells_used == counters.cells_kept > len(SHARED)
+    assert counters.cells_total == 400
+    assert max(step.counters.waiting for step in run.steps) >= 1
+    waited = [step.counters.queue_wait_ms for step in run.steps]
+    assert waited == sorted(waited)
+    # The last one waited for as long as the first two wrote.
+    assert waited[-1] > 5 * min(step.counters.step_ms for step in run.steps)
+    assert all(step.counters.step_ms >= step.counters.decode_ms > 0 for step in run.steps[:5])
+
+
 def test_an_interrupted_read_keeps_what_was_read_and_goes_on() -> None:
     backend = FakeBackend(cells=400, batch=64)
     run = make_run(backend)
