@@ -18,7 +18,7 @@ from app.bench.curve import curve
 from app.bench.rows import KINDS, parse
 from app.bench.rows.row import Row, Setup
 from app.bench.runner import Runner
-from app.bench.table import markdown, summary, table
+from app.bench.table import markdown, modes, summary, table
 
 DONE, INCOMPLETE, USAGE, STOPPED = 0, 1, 2, 130
 
@@ -91,8 +91,9 @@ def _absolute(path: Path | None) -> Path | None:
 
 def _report(runner: Runner, arguments: argparse.Namespace, about: dict[str, object]) -> None:
     found = runner.results
-    if found:
-        _say(f"{table(found, brief=arguments.brief)}\n\n{summary(found)}")
+    for part in (table(found, brief=arguments.brief), modes(found), summary(found)):
+        if found and part:
+            _say(f"{part}\n")
     for name, why in runner.failures.items():
         _note(f"{name} could not be measured: {why}")
     if arguments.json:

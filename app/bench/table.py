@@ -14,14 +14,30 @@ def number(value: float, digits: int) -> str:
 
 
 def table(found: Sequence[Result], *, brief: bool = False) -> str:
-    """One line for each figure, with `brief` only for those with a target; a row's name stands on its first line."""
+    """One line for each figure, with `brief` only for those with a target; a row's name stands on its first line.
+
+    Of the modes only what has a target is told: they have a table of their own.
+    """
     rows, last = [], ""
     for result in found:
-        if brief and result.figure.goal is None:
+        if result.figure.goal is None and (brief or _is_mode(result)):
             continue
         rows.append(_cells(result, result.row if result.row != last else ""))
         last = result.row
-    return markdown(_HEADS, rows)
+    return markdown(_HEADS, rows) if rows else ""
+
+
+def modes(found: Sequence[Result]) -> str:
+    """One line for each mode, one column for each of its figures; "" where no mode was measured."""
+    lines: dict[str, dict[str, str]] = {}
+    for result in filter(_is_mode, found):
+        figure = result.figure
+        head = f"{figure.words}, {figure.unit}" if figure.unit else figure.words
+        cells = lines.setdefault(result.row.split(":")[1], {})
+        cells[head] = number(result.median, figure.digits)
+    heads = list(dict.fromkeys(head for cells in lines.values() for head in cells))
+    rows = [[name, *(cells.get(head, "") for head in heads)] for name, cells in lines.items()]
+    return markdown(["mode", *heads], rows) if rows else ""
 
 
 def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -37,10 +53,12 @@ def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def summary(found: Sequence[Result]) -> str:
-    """How many goals are met, and which are not."""
+    """How many goals are met, and which are not; "" where there are none."""
     judged = [result for result in found if result.met is not None]
     missed = [f"{result.row} ({result.figure.words})" for result in judged if not result.met]
     open_ = sum(result.figure.goal is not None and result.met is None for result in found)
+    if not judged and not open_:
+        return ""
     words = f"{len(judged) - len(missed)} of {len(judged)} targets met"
     if missed:
         words += "; missed: " + ", ".join(missed)
@@ -63,6 +81,10 @@ def _cells(result: Result, name: str) -> tuple[str, ...]:
         figure.goal.words(figure.unit) if figure.goal else "",
         {None: "", True: "yes", False: "**no**"}[result.met],
     )
+
+
+def _is_mode(result: Result) -> bool:
+    return result.row.startswith("mode:")
 
 
 def _ratio(ratio: float | None) -> str:

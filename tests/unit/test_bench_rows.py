@@ -28,7 +28,7 @@ def chosen(*words: str) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-@pytest.mark.parametrize("name", [*options.DEFAULT, *options.QUICK, "decode:16"])
+@pytest.mark.parametrize("name", sorted({*options.DEFAULT, *options.QUICK, "decode:16"}))
 def test_a_row_has_the_name_it_was_asked_by(name: str) -> None:
     row = parse(name)
     assert row.name == name

@@ -9,7 +9,7 @@ import pytest
 from app.bench import record
 from app.bench.figure import Figure, Goal, Result, at_least, at_most, results
 from app.bench.rows.row import Setup
-from app.bench.table import number, summary, table
+from app.bench.table import modes, number, summary, table
 
 SPEED = Figure("speed", "speed", "tokens/s", 1, at_least(1.05, of_peer=True))
 WALL = Figure("wall", "wall", "s", 2, at_most(3))
@@ -92,11 +92,36 @@ def test_only_what_has_a_target() -> None:
     assert table(shown(), brief=True).count("spill:9") == 1
 
 
+def test_the_modes_have_a_table_of_their_own() -> None:
+    inside = Figure("inside", "time inside decode", "", 3, at_least(0.97))
+    speed = Figure("speed", "speed", "tokens/s", 1)
+    found = [
+        Result("mode:single", speed, (70.0,)),
+        Result("mode:single", Figure("inside", "time inside decode", "", 3), (0.9,)),
+        *(Result("mode:continuous", speed, (100.0,)), Result("mode:continuous", inside, (0.98,))),
+    ]
+    heads, _, *lines = modes(found).splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (heads, *lines)]
+    assert cells == [
+        ["mode", "speed, tokens/s", "time inside decode"],
+        ["single", "70.0", "0.900"],
+        ["continuous", "100.0", "0.980"],
+    ]
+    assert "mode:single" not in table(found)
+    assert "mode:continuous" in table(found)
+    assert modes(shown()) == ""
+
+
 def test_the_summary() -> None:
     words = summary(shown())
     assert "1 of 2 targets met" in words
     assert "missed: decode:8 (wall)" in words
     assert "1 need a peer" in words
+
+
+def test_where_nothing_has_a_target_there_is_nothing_to_tell() -> None:
+    assert table([Result("x", PLAIN, (1.0,))], brief=True) == ""
+    assert summary([Result("x", PLAIN, (1.0,))]) == ""
 
 
 def test_numbers_are_readable() -> None:

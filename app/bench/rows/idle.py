@@ -7,12 +7,10 @@ from typing import ClassVar
 from app.bench.engine import Engine, Heard, running_engine
 from app.bench.figure import Figure, Values, at_most
 from app.bench.prompts import Ids, ids
-from app.bench.quantiles import median
 from app.bench.rows.row import Row, Setup
 from app.bench.steps import decoding, step_seconds
 
 _ACTIVE = 2
-_ROUNDS = 5
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class Idle(Row):
     idle: int = 8
     history: int = 2000
     prompt: int = 64
-    written: int = 96
+    written: int = 256
     settle: float = 5.0
 
     @property
@@ -41,20 +39,20 @@ class Idle(Row):
         )
 
     async def ours(self, setup: Setup, seed: int) -> Values:
-        room = self.idle * (self.history + 1) + _ACTIVE * _ROUNDS * (self.prompt + self.written)
+        room = self.idle * (self.history + 1) + 4 * _ACTIVE * (self.prompt + self.written)
         async with running_engine(setup.engine(pool=room)) as engine:
-            alone = [await self._write(engine, seed + count) for count in range(_ROUNDS)]
+            alone = await self._write(engine, seed)
             for number in range(self.idle):
                 await engine.ask(ids(seed + 100 + number, self.history, engine.vocabulary), 1)
             first = await self._write(engine, seed + 200)
             await self._settle(engine, seed + 300)
-            later = [await self._write(engine, seed + 400 + count) for count in range(_ROUNDS)]
+            later = await self._write(engine, seed + 400)
             spilled = engine.counters.spill_bytes / 1e6
         return {
-            "alone": median(alone) * 1000,
+            "alone": alone * 1000,
             "first": first * 1000,
-            "later": median(later) * 1000,
-            "times": median(later) / median(alone),
+            "later": later * 1000,
+            "times": later / alone,
             "spilled": spilled,
         }
 
