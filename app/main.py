@@ -101,6 +101,7 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
     from app.client.local import LocalModel
     from app.store.conversations import database_path, open_store
     from app.ui import aio, fatal
+    from app.ui.collector import Collector
     from app.ui.preferences import Preferences
     from app.ui.window import Window
 
@@ -127,6 +128,7 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
             window.tell(words)
         if model:
             window.model.load(model)
+        end.callback(Collector(window.workspace.busy, window).close)
         await window.closed
         await window.shut()
     return 0

@@ -1,13 +1,14 @@
 """One message of the transcript: its source, and the blocks made from it once it is first in view.
 
 Until then it is only text and an estimated height; text that arrives is kept in a list (`append`) and read when
-somebody looks (`flush`).
+somebody looks (`flush`), no more at once than what takes a moment: a huge message is read in slices.
 """
 
 from collections.abc import Callable, Sequence
 from math import ceil
 
 from app.chat.models import Message, Role, Status
+from app.ui import theme
 from app.ui.blocks import Block, LeafBlock, RuleBlock, TextBlock
 from app.ui.code import CodeBlock
 from app.ui.leaves import Code, Leaf, Plain, Row, Rule
@@ -18,7 +19,9 @@ from app.ui.table_block import Columns, RowBlock
 from app.ui.text_style import Style
 
 _FRAME = 90
-"""Height of label and actions in the estimate of a message not yet seen, px."""
+"""Height of label and actions in the estimate of a message not yet seen, px at the usual scale."""
+SLICE = 16_000
+"""Characters that are read at once: at the worst Markdown about 50 ms."""
 
 
 class Entry:
@@ -63,7 +66,12 @@ class Entry:
         characters = sum(map(len, self._pending))
         lines = sum(part.count("\n") for part in self._pending)
         wrapped = ceil(characters * style.character / max(1, width))
-        self._estimate = _FRAME + max(lines, wrapped, 1) * style.pitch
+        self._estimate = theme.px(_FRAME) + max(lines, wrapped, 1) * style.pitch
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there is text that the blocks do not show yet."""
+        return bool(self.blocks and self._pending)
 
     def append(self, text: str) -> None:
         """More text; nothing is parsed."""
@@ -87,15 +95,21 @@ class Entry:
         self.flush(width, style)
 
     def flush(self, width: int, style: Style) -> Sequence[Block]:
-        """Read the text that has arrived; return the blocks that are no more."""
-        if not self.blocks or not self._pending:
+        """Read a slice of the text that has arrived; return the blocks that are no more.
+
+        `is_behind` says whether there is more to read.
+        """
+        if not self.is_behind:
             return ()
         had_text = bool(self._document.leaves)
-        pending, self._pending = "".join(self._pending), []
-        first = self._document.append(pending)
+        pending = "".join(self._pending)
+        self._pending = [pending[SLICE:]] if len(pending) > SLICE else []
+        first = self._document.append(pending[:SLICE])
         gone = self._rebuild(first, width, style)
         if not had_text and self._document.leaves:
             self.foot.update(self.message, self.has_text)
+        if not self._pending and self.message.status is not Status.STREAMING:
+            self._finish()
         return gone
 
     def _rebuild(self, first: int, width: int, style: Style) -> Sequence[Block]:
@@ -145,7 +159,8 @@ class Entry:
         if message.text != self.text:
             gone += self._start_again(message.text, width, style)
         if self.blocks:
-            gone += self._finish(width, style)
+            if not self.is_behind:
+                self._finish()
             self.foot.update(message, self.has_text)
         return gone
 
@@ -159,14 +174,16 @@ class Entry:
         gone = self._rebuild(0, width, style)
         return [*gone, *self.flush(width, style)]
 
-    def _finish(self, width: int, style: Style) -> Sequence[Block]:
-        """The text is complete: paragraphs drawn before a link was defined are made again."""
-        first = self._document.finish()
-        return self._rebuild(first, width, style) if first < len(self._document.leaves) else ()
+    def _finish(self) -> None:
+        """The text is complete: what was laid out before a link was defined is laid out again."""
+        for block in self.blocks[1 + self._document.finish() : -1]:
+            block.release()
 
     def is_complete(self, index: int) -> bool:
         """Whether the block at this index will not change any more."""
-        return index < len(self.blocks) - 2 or self.message.status is not Status.STREAMING
+        if index < len(self.blocks) - 2:
+            return True
+        return self.message.status is not Status.STREAMING and not self.is_behind
 
     # --- text -------------------------------------------------------------------------------------------------
 

@@ -3,19 +3,21 @@
 Sans-IO and without Qt.  After every `append` the leaves equal those of parsing the whole text at once.  Only the
 tail is parsed: a top-level block is closed once the next one surely begins.  Three kinds of block can be long
 themselves, so their closed parts leave the tail too: the items of a list, the rows of a table, and the lines of
-a code fence, which are not parsed at all.  Inline markup is not touched here (see `inline`).
+a code fence, which are not parsed at all.  Whatever else grows into one huge block (a paragraph, a quote, what
+stands in one item of a list) is closed where it is once parsing it again would take too long; what follows is then
+read on its own.  Inline markup is not touched here (see `inline`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from app.ui.leaves import NESTING, Code, Leaf, Origin, Place, Plain, flatten, slices, verbatim
+from app.ui.pieces import Block, Fence, Piece, Table, blocks_of
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -23,11 +25,14 @@ if TYPE_CHECKING:
 
 LINE_LIMIT = 20_000
 """A message with a longer line is shown without any markup, in slices."""
+TAIL_LIMIT = 40_000
+"""Weight of the tail, in characters, from which on it is closed by force: about 20 ms of parsing."""
+_TOKEN_WEIGHT = 15
+"""A token of the parser takes as long as so many characters."""
 
 References = dict[str, dict[str, Any]]
 """Link definitions as markdown-it keeps them: label -> title, href, map."""
 
-_DELIMITER = re.compile(r"[ \t|:-]+")
 _LISTS = ("ordered_list_open", "bullet_list_open")
 
 
@@ -47,78 +52,6 @@ def parser(dialect: Dialect = Dialect.MARKDOWN) -> MarkdownIt:
         return MarkdownIt("zero", {"maxNesting": NESTING}).enable("fence")
     options = {"html": False, "maxNesting": NESTING}
     return MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """A top-level block of a piece: its tokens and its lines [start, end) in the piece."""
-
-    tokens: Sequence[Token]
-    start: int
-    end: int
-
-    @property
-    def kind(self) -> str:
-        return self.tokens[0].type
-
-    def items(self) -> list[int]:
-        """The lines on which the items of a list begin."""
-        return [
-            token.map[0]
-            for token in self.tokens
-            if token.type == "list_item_open" and token.level == 1 and token.map
-        ]
-
-
-class _Piece:
-    """What the parser reads at once: the tail, below the header of an open table if there is one."""
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.lines = source.split("\n")
-        self.complete = len(self.lines) - 1
-
-    def cut(self, start: int, end: int | None = None) -> str:
-        return "\n".join(self.lines[start:end])
-
-    def settled(self, line: int) -> bool:
-        """Whether what begins on this line surely does: it is complete, and so is the next if that may be a table."""
-        return line + ("|" in self.lines[line]) < self.complete
-
-    def can_begin_tail(self, line: int) -> bool:
-        """Whether what begins here is settled, and would not become a table if nothing stood before it."""
-        if not self.settled(line):
-            return False
-        return "|" not in self.lines[line] or _DELIMITER.fullmatch(self.lines[line + 1]) is None
-
-
-class _Fence:
-    """An open code fence: what closes it, and how many of its lines are complete."""
-
-    def __init__(self, leaf: Code, markup: str, indent: str) -> None:
-        self.leaf = leaf
-        self.closer = re.compile(f"{indent}{markup[0]}{{{len(markup)},}}[ \\t]*")
-        self.complete = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """An open table: its two header lines, read again before the tail, and its source line."""
-
-    header: str
-    line: int
-
-
-def _blocks(tokens: Sequence[Token]) -> list[_Block]:
-    """The top-level blocks of a parse."""
-    found: list[_Block] = []
-    begin = 0
-    for index, token in enumerate(tokens):
-        if token.level == 0 and token.nesting <= 0:
-            start, end = tokens[begin].map or [0, 0]
-            found.append(_Block(tokens[begin : index + 1], start, end))
-            begin = index + 1
-    return found
 
 
 class Markdown:
@@ -141,8 +74,10 @@ class Markdown:
         self._closed = 0
         self._closed_references: References = {}
         self._number: int | None = None
-        self._table: _Table | None = None
-        self._fence: _Fence | None = None
+        self._table: Table | None = None
+        self._fence: Fence | None = None
+        self._cut = 0
+        self._goes_on = False
 
     @property
     def source(self) -> str:
@@ -197,12 +132,38 @@ class Markdown:
 
     def _parse(self) -> int:
         """Parse the tail, replace its leaves, close what can be closed."""
-        piece = _Piece(self._table.header + self._tail if self._table is not None else self._tail)
-        blocks = _blocks(self._tokens(piece.source))
+        piece = Piece(self._table.header + self._tail if self._table is not None else self._tail)
+        blocks = blocks_of(self._tokens(piece.source))
         leaves = self._flatten(blocks, piece)
         changed = self._replace([leaf for part in leaves for leaf in part])
         self._close(blocks, leaves, piece)
+        if self._fence is None and self._table is None and self._is_heavy(blocks):
+            changed = min(changed, self._let_go())
         return changed
+
+    def _is_heavy(self, blocks: Sequence[Block]) -> bool:
+        """Whether parsing the tail takes long; `blocks` are those of the piece that it is the end of."""
+        if len(self._tail) * _TOKEN_WEIGHT < TAIL_LIMIT:
+            return False
+        last = blocks[-1].tokens if blocks else ()
+        opening = sum(token.map is not None and token.map[0] >= self._cut for token in last)
+        return len(self._tail) + 2 * _TOKEN_WEIGHT * opening > TAIL_LIMIT
+
+    def _let_go(self) -> int:
+        """Close the complete lines of the tail as they stand; return the index of the first leaf that changed."""
+        whole, newline, rest = self._tail.rpartition("\n")
+        if not newline:
+            return len(self.leaves)
+        piece = Piece(f"{whole}\n")
+        leaves = self._flatten(blocks_of(self._tokens(piece.source)), piece)
+        changed = self._replace([leaf for part in leaves for leaf in part])
+        self._closed = len(self.leaves)
+        self._closed_references = self.references
+        self._line += whole.count("\n") + 1
+        self._number, self._tail = None, rest
+        plain = bool(self.leaves) and isinstance(self.leaves[-1], Plain)
+        self._goes_on = plain and bool(whole.rpartition("\n")[2].strip())
+        return min(changed, self._parse()) if rest else changed
 
     def _tokens(self, source: str) -> list[Token]:
         md = parser(self._dialect)
@@ -217,7 +178,7 @@ class Markdown:
         """Lines of the parsed piece that stand before the tail: the header of an open table."""
         return 2 if self._table is not None else 0
 
-    def _flatten(self, blocks: Sequence[_Block], piece: _Piece) -> list[list[Leaf]]:
+    def _flatten(self, blocks: Sequence[Block], piece: Piece) -> list[list[Leaf]]:
         """The leaves of each block; the first may continue a list or a table whose beginning has left the tail."""
         make = verbatim if self._dialect is Dialect.TYPED else flatten
         origin = Origin(self._line - self._above)
@@ -228,7 +189,15 @@ class Markdown:
             parts[0] = make(blocks[0].tokens, piece.cut, replace(origin, table=self._table.line))[
                 1:
             ]
+        if self._goes_on and parts and parts[0]:
+            parts[0][0] = self._joined(parts[0][0])
         return parts
+
+    def _joined(self, leaf: Leaf) -> Leaf:
+        """A slice of plain text that goes on where the tail was closed by force has no gap above it."""
+        if isinstance(leaf, Plain) and leaf.place.start == self._line:
+            return replace(leaf, joint="\n")
+        return leaf
 
     def _replace(self, leaves: list[Leaf]) -> int:
         """Put these leaves behind the closed ones; return the index of the first that differs."""
@@ -240,7 +209,7 @@ class Markdown:
         return self._closed + same
 
     def _close(
-        self, blocks: Sequence[_Block], leaves: Sequence[Sequence[Leaf]], piece: _Piece
+        self, blocks: Sequence[Block], leaves: Sequence[Sequence[Leaf]], piece: Piece
     ) -> None:
         """Take what can no longer change out of the tail."""
         top, cut, table, fence = self._line - self._above, self._above, self._table, None
@@ -255,7 +224,7 @@ class Markdown:
             if last.kind in _LISTS:
                 cut = self._close_items(last, piece) or cut
             elif last.kind == "table_open" and last.start + 2 <= piece.complete:
-                table = table or _Table(
+                table = table or Table(
                     piece.cut(last.start, last.start + 2) + "\n", top + last.start
                 )
                 cut = min(last.end, piece.complete)
@@ -264,12 +233,14 @@ class Markdown:
             if fence is None:
                 self._closed += sum(leaf.place.start < top + cut for leaf in own)
         self._settle_references(cut)
+        self._goes_on = self._goes_on and cut == self._above
+        self._cut = cut
         self._line, self._tail = top + cut, piece.cut(cut)
         self._table, self._fence = table, fence
         if fence is not None:
             self._grow_fence(fence, "")
 
-    def _close_items(self, block: _Block, piece: _Piece) -> int:
+    def _close_items(self, block: Block, piece: Piece) -> int:
         """The line on which the first item begins that may still change; 0 if that is the list's first."""
         items, head = block.items(), block.tokens[0]
         done = len(items) - 1
@@ -287,16 +258,16 @@ class Markdown:
 
     # --- an open code fence -----------------------------------------------------------------------------------
 
-    def _is_open(self, block: _Block, piece: _Piece) -> bool:
+    def _is_open(self, block: Block, piece: Piece) -> bool:
         """Whether this fence's lines need no parser: an indented fence strips them, so it is left to it."""
         return piece.lines[block.start][0] in "`~" and piece.can_begin_tail(block.start)
 
-    def _open_fence(self, block: _Block, leaf: Leaf) -> _Fence:
+    def _open_fence(self, block: Block, leaf: Leaf) -> Fence:
         assert isinstance(leaf, Code)
         indent = "[ \t]*" if self._dialect is Dialect.TYPED else " {0,3}"
-        return _Fence(leaf, block.tokens[0].markup, indent)
+        return Fence(leaf, block.tokens[0].markup, indent)
 
-    def _grow_fence(self, fence: _Fence, text: str) -> None:
+    def _grow_fence(self, fence: Fence, text: str) -> None:
         """Add lines to the fence without parsing; once its closing line is complete, parse what follows."""
         leaf = fence.leaf
         *whole, partial = (self._tail + text).split("\n")

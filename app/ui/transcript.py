@@ -40,6 +40,8 @@ translate = QCoreApplication.translate
 REDRAW_MS = 34
 """Between two redraws at least: 30 a second are the most."""
 _JUMP_MARGIN = 16
+_READ_LIMIT = 200_000
+"""Characters of a message from which on a screen reader is given the source: nothing has to be made for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +120,10 @@ class Transcript(FlowView):
         if index is None or not text:
             return
         self.flow.entries[index].append(text)
-        self._waiting.add(index)
-        if self.isVisible() and not self._redraw.isActive():
-            self._redraw.start()
+        if self.isVisible():
+            self._read_on(index)
+        else:
+            self._waiting.add(index)
 
     def update_message(self, message: Message) -> None:
         """Take over text, state, figures and error of a message."""
@@ -172,17 +175,26 @@ class Transcript(FlowView):
         self.refresh()
         cost = round((time.perf_counter() - began) * 1000)
         self._redraw.setInterval(max(REDRAW_MS, 3 * cost))
+        if self._waiting:
+            # The rest of a huge message: as much time as it takes is left for everything else.
+            self._redraw.start(cost)
 
     # --- what is on top of the flow ---------------------------------------------------------------------------
 
     def placed(self) -> None:
         self._actions.place()
         for spot in self.flow.spots:
-            block = self.block_at(spot)
-            complete = self.flow.entries[spot.entry].is_complete(spot.block)
-            if isinstance(block, CodeBlock) and complete:
+            block, entry = self.block_at(spot), self.flow.entries[spot.entry]
+            if isinstance(block, CodeBlock) and entry.is_complete(spot.block):
                 self._colours.ask(block)
+            if entry.is_behind:
+                self._read_on(spot.entry)
         self._place_jump()
+
+    def _read_on(self, index: int) -> None:
+        self._waiting.add(index)
+        if not self._redraw.isActive():
+            self._redraw.start()
 
     def _place_jump(self) -> None:
         self._jump.setVisible(not self.following)
@@ -231,14 +243,17 @@ class Transcript(FlowView):
         return len(self.flow.entries)
 
     def message_text(self, index: int) -> str:
-        """What a reader sees of one message."""
+        """What a reader sees of one message; its source where that is huge."""
+        entry = self.flow.entries[index]
+        if len(entry.text) > _READ_LIMIT:
+            return entry.text
         if self._waiting:
             # What is taken in must also be laid out: a paint may come before the next redraw.
             self.flush()
-        entry = self.flow.entries[index]
         if not entry.is_open:
             entry.open(self.flow.width, self.flow.style)
-        self.flow.forget(entry.flush(self.flow.width, self.flow.style))
+        while entry.is_behind:
+            self.flow.forget(entry.flush(self.flow.width, self.flow.style))
         self.flow.resized(index)
         text = entry.visible()
         entry.drop_texts(self.flow.is_alive)

@@ -153,6 +153,36 @@ def test_an_interrupted_answer_goes_on_behind_a_closed_tab(with_desk):
     with_desk(scenario, generator=gated([Text("one "), again, Text("two")]))
 
 
+def test_closing_what_writes_and_what_waits(with_desk):
+    """Case 64: the closed tab that writes goes on unseen; those that wait end at once; the others are not disturbed."""
+
+    async def scenario(desk):
+        await open_chats(desk, 6)
+        first, closed, deleted = desk.tabs[0].id, desk.tabs[3].id, desk.tabs[1].id
+        release(
+            desk, 36
+        )  # each gets six: the first writes, the others are told again that they wait
+        await until(lambda: "piece4" in text_of(desk.tabs[0]))
+        await until(lambda: all(desk.chat.turn(tab.id).place == 2 for tab in desk.tabs[1:]))
+        desk.window.workspace.close(desk.tabs[3])
+        desk.window.workspace.close(desk.tabs[0])
+        desk.window.workspace.delete(deleted)
+        await until(lambda: desk.generator.closed_early == 2)
+        desk.window.workspace.open(closed)
+        await until(lambda: desk.chat.turn(closed).state is TabState.STOPPED)
+        release(desk, 400)
+        await until(lambda: not desk.window.workspace.busy())
+        assert (await desk.chat.messages(first))[-1].text == "".join(PIECES)
+        assert (await desk.chat.messages(closed))[-1].text == ""
+        for page in desk.tabs:
+            if page.id not in (first, closed):
+                await until(lambda page=page: "piece39" in text_of(page))
+                assert text_of(page).count("piece7 ") == 1
+
+    waiting = [*[Waiting(2)] * 12, *(Text(piece) for piece in PIECES)]
+    with_desk(scenario, generator=gated([Text(piece) for piece in PIECES], *[waiting] * 5))
+
+
 def test_a_deleted_chat_stops_and_comes_nowhere_else(with_desk):
     async def scenario(desk):
         await open_chats(desk, 3)

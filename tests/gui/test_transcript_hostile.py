@@ -3,10 +3,11 @@
 import os
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QHelpEvent, QTextDocument
 from PySide6.QtWidgets import QToolTip
 from pytestqt.qtbot import QtBot
@@ -14,6 +15,8 @@ from pytestqt.qtbot import QtBot
 from app.chat.models import Role, Status
 from app.ui.blocks import TextBlock
 from app.ui.code import CodeBlock
+from app.ui.entry import SLICE
+from app.ui.markdown import TAIL_LIMIT
 from app.ui.table_block import RowBlock
 from app.ui.transcript import Transcript
 from tests.gui.transcripts import Chat, chat, find_spot, paint, point_in, stream, view
@@ -49,6 +52,65 @@ def test_huge_inputs_cost_what_is_seen_of_them(
     view.select_all()
     assert view.selected_text() == HUGE[kind]
     assert sum(len(block._layouts) for block in laid_out if isinstance(block, CodeBlock)) < 150
+
+
+DENSE = {
+    "mixed": "".join(
+        f"## H {n}\n\n- **{n}** `code`\n  - [l](/{n})\n\n| a | b |\n|--|--|\n| {n} | 2 |\n\n> quote\n\n"
+        for n in range(1_000)
+    ),
+    "one item": "- x\n\n  ```python\n" + "  return 1\n" * 12_000,
+    "one paragraph": "word word word\n" * 12_000,
+    "nested": "- x\n" + "  - y\n" * 12_000,
+    "definitions": "[a]: /b\n" * 12_000 + "\n[a]\n",
+}
+
+
+@pytest.mark.parametrize("kind", DENSE)
+def test_dense_markdown_is_read_in_slices(
+    view: Transcript, chat: Chat, qtbot: QtBot, kind: str
+) -> None:
+    """Case 38: no look at a huge message reads all of it, however it is written; in the end all of it is there."""
+    source = DENSE[kind]
+    view.set_messages([chat.answer(source)])
+    entry = view.flow.entries[0]
+    assert entry.is_behind
+    flush = view.flush
+    reads = []
+    while entry.is_behind:
+        before = view.counts().parsed
+        flush()
+        reads.append(view.counts().parsed - before)
+    assert max(reads) <= 3 * (SLICE + TAIL_LIMIT)
+    assert len(reads) >= len(source) // SLICE
+    assert view.following
+    view.select_all()
+    assert view.selected_text() == source
+    assert entry.blocks[-2].place is not None
+    assert entry.blocks[-2].place.end >= source.rstrip().count("\n")
+
+
+def test_the_rest_of_a_huge_message_is_read_by_itself(
+    view: Transcript, chat: Chat, qtbot: QtBot
+) -> None:
+    answer = chat.answer(DENSE["mixed"], Status.STREAMING)
+    view.set_messages([answer])
+    view.update_message(replace(answer, status=Status.DONE))
+    entry = view.flow.entries[0]
+    assert entry.is_behind
+    qtbot.waitUntil(lambda: not entry.is_behind)
+    assert entry.foot.verbs
+
+
+def test_a_link_that_is_defined_after_slices_is_a_link(
+    view: Transcript, chat: Chat, qtbot: QtBot
+) -> None:
+    view.set_messages([chat.answer("[late]\n\n" + "word\n\n" * 8_000 + "[late]: https://x.org\n")])
+    view.scroll_to_top()
+    qtbot.waitUntil(lambda: not view.flow.entries[0].is_behind)
+    spot = find_spot(view, lambda block: isinstance(block, TextBlock))
+    block = view.block_at(spot)
+    assert block.link_at(QPointF(4, block.gap + 8)) == "https://x.org"
 
 
 def test_a_huge_line_that_streams_costs_only_its_end(view: Transcript, chat: Chat) -> None:

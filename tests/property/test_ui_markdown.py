@@ -7,8 +7,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it.token import Token
 
-from app.ui.leaves import Leaf, Origin, Place, flatten, slices, verbatim
-from app.ui.markdown import LINE_LIMIT, Dialect, Markdown, parser
+from app.ui.leaves import (
+    Code,
+    Leaf,
+    Origin,
+    Paragraph,
+    Place,
+    Plain,
+    Row,
+    flatten,
+    slices,
+    verbatim,
+)
+from app.ui.markdown import LINE_LIMIT, TAIL_LIMIT, Dialect, Markdown, parser
 
 FRAGMENTS = (
     "a", "b c", "word ", "- ", "- x\n", "* ", "+ ", "1. ", "1. x\n", "2) ", "7. seven\n", "> ", ">", "```", "```py\n",
@@ -109,7 +120,55 @@ def test_long_lines_are_sliced_the_same_way_in_any_pieces(pieces: list[str]) -> 
     for piece in pieces:
         document.append(piece)
         so_far += piece
-        assert document.leaves == whole(so_far, Dialect.MARKDOWN)
+        closed_by_force = (
+            len(so_far) > TAIL_LIMIT and max(map(len, so_far.split("\n"))) <= LINE_LIMIT
+        )
+        if not closed_by_force:
+            assert document.leaves == whole(so_far, Dialect.MARKDOWN)
+        assert letters_of(document.leaves) == letters(so_far)
+
+
+def letters(text: str) -> str:
+    return "".join(character for character in text if character.isalnum())
+
+
+def letters_of(leaves: list[Leaf]) -> str:
+    parts: list[str] = []
+    for leaf in leaves:
+        match leaf:
+            case Paragraph(text=text) | Plain(text=text):
+                parts.append(text)
+            case Code(lines=lines):
+                parts.extend(lines)
+            case Row(cells=cells):
+                parts.extend(cells)
+    return letters("".join(parts))
+
+
+HUGE = (
+    "word word\n" * 6_000, "  - nested\n" * 6_000, "> quote\n" * 8_000, "> > > deep\n" * 6_000, "- item\n" * 3_000,
+    "- x\n\n  ```\n" + "  code\n" * 8_000, "  after\n\n", "\n\n", "text", "| a | b |\n|--|--|\n" + "| 1 | 2 |\n" * 3_000,
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@given(
+    st.lists(st.sampled_from(HUGE), min_size=1, max_size=4),
+    st.lists(st.integers(0, 200_000), max_size=12),
+    st.sampled_from(Dialect),
+)
+@settings(max_examples=25)
+def test_of_huge_blocks_nothing_is_lost_and_nothing_is_read_for_ever(
+    parts: list[str], cuts: list[int], dialect: Dialect
+) -> None:
+    source = "".join(parts)
+    document = Markdown(dialect)
+    for piece in pieces_of(source, cuts):
+        before = document.parsed
+        document.append(piece)
+        # What is appended is read twice at most, and once more what was left in the tail.
+        assert document.parsed - before <= 3 * (len(piece) + TAIL_LIMIT)
+    assert letters_of(document.leaves) == letters(source)
 
 
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=20).map("".join))

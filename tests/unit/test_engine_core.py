@@ -337,3 +337,22 @@ def test_only_what_is_urgent_interrupts_and_only_a_read(
     assert backend.answers[0] == expected
     # While others write, every step is short: nothing is gained by an interrupt.
     assert backend.answers[-1] == (False,) * 4
+
+
+def test_who_waits_costs_nothing_when_left_and_the_next_begins_with_the_step_after() -> None:
+    # Two ids: one to work with, one for moving states; so one chat writes and the others wait.
+    run = make_run(FakeBackend(cells=400, sequences=2))
+    for number in range(4):
+        run.engine.submit(request(number, (number + 1,) * 3, limit=50))
+    while not run.tokens.get(0):
+        run.step()
+    run.engine.abort(2)
+    step = run.step()
+    assert [end.request_id for end in step.finished] == [2]
+    run.engine.abort(0)
+    step = run.step()
+    assert [end.request_id for end in step.finished] == [0]
+    assert step.counters.chunk or run.step().counters.chunk, "the next one is read at once"
+    finish(run)
+    assert 2 not in run.tokens
+    assert len(run.tokens[1]) == len(run.tokens[3]) == 50
