@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from app import __version__, paths
+from app.bench import arguments as bench_arguments
 from app.cli import doctor, selftest, serve
 
 _MAX_OUTPUT = 2_000_000
@@ -32,6 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return doctor.run(as_json=chosen.json)
     if chosen.command == "selftest":
         return selftest.run()
+    if chosen.command == "bench":
+        from app.bench import command
+
+        return command.run(chosen)
     from app.main import run_window
 
     return run_window(chosen.window_model)
@@ -49,6 +54,9 @@ def parser() -> argparse.ArgumentParser:
         "--json", action="store_true", help="for programs"
     )
     commands.add_parser("selftest", help="check that this installation works")
+    bench_arguments.add_arguments(
+        commands.add_parser("bench", help="measure, also beside a peer", allow_abbrev=False)
+    )
     return whole
 
 

@@ -11,7 +11,10 @@ import logging
 import os
 import sys
 import types
+from importlib import metadata
 from typing import Any
+
+from app import __version__
 
 _LOG = logging.getLogger(__name__)
 _LEVEL_WARN, _LEVEL_ERROR = 3, 4
@@ -38,6 +41,15 @@ def load() -> Any:
     _register_backends(api)
     api.llama_backend_init()
     return api
+
+
+def version() -> str:
+    """The binding's version; states saved by another one are not used."""
+    try:
+        return metadata.version("llama-cpp-python")
+    except metadata.PackageNotFoundError:
+        # A frozen build may come without the metadata; then every release of the app counts as another.
+        return f"tutti {__version__}"
 
 
 def _register_backends(api: Any) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from app import log, paths, settings
 from app.errors import AppError
-from app.settings import Settings
+from app.settings import GAPS, Settings
 from app.wire import LoadParams
 
 if TYPE_CHECKING:
@@ -144,6 +144,10 @@ def load_params(path: str, current: Settings) -> LoadParams:
         threads=current.threads,
         gpu_layers=current.gpu_layers,
         kv_type=current.kv_type,
+        gap=GAPS[current.pace],
+        spill_bytes=current.spill_megabytes << 20,
+        states_folder=str(paths.data_dir() / "states") if current.disk_megabytes else "",
+        disk_bytes=current.disk_megabytes << 20,
     )
 
 

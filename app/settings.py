@@ -17,17 +17,24 @@ from app.wire import Sampling
 
 Theme = Literal["system", "light", "dark"]
 KvType = Literal["f16", "q8_0", "q4_0"]
+Pace = Literal["smooth", "balanced", "fast"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "theme": ("system", "light", "dark"),
     "kv_type": ("f16", "q8_0", "q4_0"),
+    "pace": ("smooth", "balanced", "fast"),
 }
+GAPS: dict[Pace, float] = {"smooth": 2.0, "balanced": 3.0, "fast": 8.0}
+"""How many times as long as without it a step may take that also reads, while others write."""
+
 RANGES: dict[str, tuple[float, float]] = {
     "pool_tokens": (256, 4_194_304),
     "sequences": (1, 64),
     "batch": (32, 8192),
     "threads": (0, 512),
     "gpu_layers": (-1, 10_000),
+    "spill_megabytes": (0, 1_000_000),
+    "disk_megabytes": (0, 10_000_000),
     "idle_unload_minutes": (0, 10_080),
     "max_answer_tokens": (0, 1_000_000),
     "temperature": (0.0, 5.0),
@@ -55,6 +62,9 @@ class Settings:
     threads: int = 0
     gpu_layers: int = -1
     kv_type: KvType = "f16"
+    pace: Pace = "balanced"
+    spill_megabytes: int = 1024
+    disk_megabytes: int = 4096
     idle_unload_minutes: int = 30
     max_answer_tokens: int = 0
     system_prompt: str = ""

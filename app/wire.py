@@ -68,7 +68,9 @@ class LoadParams:
 
     `pool_tokens` is the size of the one KV pool that all chats share, `sequences` the most chats that decode at
     once, `batch` the most tokens of one step, `threads` the threads of a step, `gpu_layers` -1 all that fit,
-    `spill_bytes` the memory for the states of chats that are not in the pool.
+    `gap` how many times as long a step may take when it also reads while others write,
+    `spill_bytes` the memory for the states of chats that are not in the pool, `disk_bytes` the room for them in
+    `states_folder` ("": nothing is written to disk).
     """
 
     path: str
@@ -82,6 +84,9 @@ class LoadParams:
     mmap: bool = True
     kv_offload: bool = True
     spill_bytes: int = 1 << 30
+    gap: float = 3.0
+    states_folder: str = ""
+    disk_bytes: int = 4 << 30
 
 
 # --- both children -------------------------------------------------------------------------------------------
@@ -150,6 +155,7 @@ class Submit:
     `end_tokens` end the answer besides the vocabulary's own.
     `marks` are positions in `tokens` (the ends of the system prompt and of each turn) from which another request
     may want to go on; a memory that cannot be cut keeps its state there.
+    `owner` is the number of the chat whose state this becomes; 0 is nobody's, and is never written to disk.
     """
 
     request_id: int
@@ -160,6 +166,14 @@ class Submit:
     end_tokens: tuple[int, ...] = ()
     priority: Priority = Priority.NORMAL
     marks: tuple[int, ...] = ()
+    owner: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Drop everything that is kept of a chat (its `owner` number), in memory and on disk."""
+
+    owner: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +250,20 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
+class RecentHits:
+    """The last requests: prompt tokens, those that came from the cache, those that could have.
+
+    `changed` requests changed their chat's prompt inside what was read before, the latest at token `changed_at`.
+    """
+
+    prompt: int = 0
+    cached: int = 0
+    possible: int = 0
+    changed: int = 0
+    changed_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Counters:
     """The engine's state after a step; totals count from the start of the process.
 
@@ -266,7 +294,9 @@ class Counters:
     reading: int = 0
     waiting: int = 0
     parked: int = 0
+    interrupted: int = 0
     queue_wait_ms: float = 0.0
+    recent: RecentHits = RecentHits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +388,7 @@ class TextFailed:
     reason: str
 
 
-EngineCommand = Load | Submit | Abort | SetPriority | Shutdown
+EngineCommand = Load | Submit | Abort | SetPriority | Forget | Shutdown
 EngineEvent = Ready | Progress | Loaded | LoadFailed | Step | Heartbeat | LastWords
 TextCommand = Load | Render | Tokenize | Shutdown
 TextEvent = (

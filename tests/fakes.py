@@ -23,14 +23,19 @@ class FakeGenerator:
     """Plays one script for each request, in order (the last one again and again).
 
     A script that does not end is ended with STOP.  `gate`, where set, is awaited before every event, so that a
-    test decides when things happen: `generator.gate = asyncio.Semaphore(0)`, then `gate.release()`.
+    test decides when things happen: `generator.gate = asyncio.Semaphore(0)`, then `gate.release()`.  `warm_gate`,
+    where set, holds every warm-up.
     """
 
     scripts: list[Script] = field(default_factory=lambda: [(Text("Hello."),)])
     requests: list[Request] = field(default_factory=list)
     gate: asyncio.Semaphore | None = None
     running: int = 0
+    forgotten: list[int] = field(default_factory=list)
     closed_early: int = 0
+    warmed: list[Request] = field(default_factory=list)
+    warm_gate: asyncio.Event | None = None
+    warming: int = 0
 
     async def generate(self, request: Request) -> AsyncIterator[Event]:
         script = self.scripts[min(len(self.requests), len(self.scripts) - 1)]
@@ -50,6 +55,18 @@ class FakeGenerator:
         finally:
             self.running -= 1
             self.closed_early += not ended
+
+    async def forget(self, owner: int) -> None:
+        self.forgotten.append(owner)
+
+    async def warm(self, request: Request) -> None:
+        self.warmed.append(request)
+        self.warming += 1
+        try:
+            if self.warm_gate is not None:
+                await self.warm_gate.wait()
+        finally:
+            self.warming -= 1
 
     async def count_tokens(self, text: str) -> int:
         return len(text.split())

@@ -1,7 +1,8 @@
 """Children that follow a script: real processes that speak the wire, and a link without any process.
 
 The scripted model has a vocabulary of 257 tokens: token i is the byte i, token 256 is the end and has no text.  So the
-ids of a prompt are the UTF-8 bytes of its contents (or a line's own ids), and any answer can be written by hand.
+ids of a prompt are the UTF-8 bytes of its contents (or a line's own ids), and any answer can be written by hand.  A
+script may add tokens of more bytes (`pieces`), to be cut anywhere.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ import time
 from array import array
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from itertools import accumulate
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -22,6 +24,7 @@ from app.client.clock import Clock
 from app.client.death import Death
 from app.client.pair import Means
 from app.client.process import PATIENCE, OnDeath, OnMessage, Patience
+from app.errors import EngineDied
 from app.pump import Pump
 from app.wire import (
     PROTOCOL,
@@ -51,6 +54,7 @@ from app.wire import (
     TokenOut,
     Usage,
     VocabularyLoaded,
+    WaitingNow,
 )
 
 END = 256
@@ -66,13 +70,38 @@ VOCABULARY = VocabularyLoaded(PIECES, ENDS, (END,), "scripted")
 class Script:
     """How a scripted child behaves.
 
-    `answer` is written token by token, again and again where `endless`.  `fault` is what goes wrong: "hang at start",
-    "refuse", "hang in load", "die in load", "hang", "deaf", "stubborn", "protocol", "last words".
+    `answer` is written token by token, again and again where `endless`; where there are `pieces` these are written
+    instead, one token each; with `echo` the prompt itself is.  Where it `follows`, an answer begins after the place in
+    it where the prompt ends, so that a prompt that holds half of an answer is followed by the other half.
+    `fault` is what goes wrong: "hang at start", "refuse", "hang in load", "die in load", "hang", "deaf", "stubborn",
+    "protocol", "last words"; "stall" hangs in the first request.  An engine dies of a prompt that holds KILL.
     """
 
     answer: bytes = b"Hello."
     endless: bool = False
+    follows: bool = False
     fault: str = ""
+    pieces: tuple[bytes, ...] = ()
+    echo: bool = False
+
+    def tokens(self, prompt: tuple[int, ...]) -> tuple[int, ...]:
+        """What is written for this prompt."""
+        if self.echo:
+            return prompt
+        return tuple(range(END + 1, END + 1 + len(self.pieces))) or tuple(self.answer)
+
+    @property
+    def vocabulary(self) -> VocabularyLoaded:
+        ends = array("I", accumulate(map(len, self.pieces), initial=len(PIECES)))
+        more = ends.tobytes()[ends.itemsize :]
+        return VocabularyLoaded(PIECES + b"".join(self.pieces), ENDS + more, (END,), "scripted")
+
+    def begins(self, prompt: bytes) -> int:
+        """The place in `answer` at which what follows `prompt` begins."""
+        written = len(self.answer) if self.follows else 0
+        while not prompt.endswith(self.answer[:written]):
+            written -= 1
+        return written
 
 
 def engine(connection: "Connection[Message, Message]", name: str, *, script: Script) -> None:
@@ -143,32 +172,57 @@ class _Scripted:
         raise NotImplementedError
 
 
+@dataclass
+class _Writing:
+    """A request of the scripted engine: where in the answer it is, and how much of it was written."""
+
+    submit: Submit
+    answer: tuple[int, ...]
+    place: int
+    written: int = 0
+
+    def end(self, script: Script) -> FinishReason | None:
+        if self.written == self.submit.max_tokens:
+            return FinishReason.LENGTH
+        done = self.place == len(self.answer) and not script.endless
+        return FinishReason.STOP if done else None
+
+
 class _Engine(_Scripted):
     def greeting(self) -> Message:
         return LOADED
 
+    def begin(self, submit: Submit) -> _Writing:
+        prompt = bytes(token for token in submit.tokens if token < 256)
+        if self.script.fault == "stall":
+            reading = ReadingNow(submit.request_id, 1, len(prompt), 0)
+            self.pump.send(Step(Counters(), reading=(reading,)))
+            _hang()
+        if b"KILL" in prompt:
+            os._exit(6)
+        return _Writing(submit, self.script.tokens(submit.tokens), self.script.begins(prompt))
+
     def serve(self) -> None:
-        running: dict[int, list[int]] = {}
-        prompts: dict[int, int] = {}
+        running: dict[int, _Writing] = {}
         counters = Counters()
         while True:
             message = self.next(0.002 if running else 1.0)
             if isinstance(message, Submit):
-                running[message.request_id] = []
-                prompts[message.request_id] = len(message.tokens)
+                running[message.request_id] = self.begin(message)
             aborted = message.request_id if isinstance(message, Abort) else None
             finished = []
             tokens = []
-            for request_id, written in tuple(running.items()):
-                done = len(written) == len(self.script.answer) and not self.script.endless
-                if done or request_id == aborted:
-                    reason = FinishReason.STOP if done else FinishReason.CANCELLED
-                    usage = Usage(prompts[request_id], len(written), 0)
-                    finished.append(Finished(request_id, reason, usage))
+            for request_id, writing in tuple(running.items()):
+                reason = writing.end(self.script)
+                if reason is not None or request_id == aborted:
+                    usage = Usage(len(writing.submit.tokens), writing.written, 0)
+                    end = Finished(request_id, reason or FinishReason.CANCELLED, usage)
+                    finished.append(end)
                     del running[request_id]
                     continue
-                token = self.script.answer[len(written) % len(self.script.answer)]
-                written.append(token)
+                token = writing.answer[writing.place % len(writing.answer)]
+                writing.place += 1
+                writing.written += 1
                 tokens.append(TokenOut(request_id, token))
             counters = Counters(
                 steps=counters.steps + 1,
@@ -180,7 +234,7 @@ class _Engine(_Scripted):
 
 class _TextWorker(_Scripted):
     def greeting(self) -> Message:
-        return VOCABULARY
+        return self.script.vocabulary
 
     def serve(self) -> None:
         while True:
@@ -192,7 +246,7 @@ class _TextWorker(_Scripted):
                 if "BAD" in content:
                     self.pump.send(TextFailed(message.request_id, "This text is bad."))
                 else:
-                    self.pump.send(Rendered(message.request_id, tokens))
+                    self.pump.send(Rendered(message.request_id, tokens, spans(message.lines)))
             elif isinstance(message, Tokenize):
                 self.misbehave(message.text)
                 self.pump.send(Tokenized(message.request_id, len(message.text.encode())))
@@ -210,6 +264,12 @@ class _TextWorker(_Scripted):
 def prompt_ids(lines: tuple[ChatLine, ...]) -> tuple[int, ...]:
     """The ids that the scripted worker renders."""
     return tuple(token for line in lines for token in (line.ids or tuple(line.content.encode())))
+
+
+def spans(lines: tuple[ChatLine, ...]) -> tuple[tuple[int, int], ...]:
+    """Where each line's content is in them."""
+    ends = tuple(accumulate(len(prompt_ids((line,))) for line in lines))
+    return tuple(zip((0, *ends), ends, strict=False))
 
 
 def _hang() -> None:
@@ -314,12 +374,15 @@ class FakeLink:
     params: LoadParams | None = None
     gate: Any = None
     stop_gate: Any = None
+    dead: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def load(self, params: LoadParams, on_progress: OnProgress) -> Any:
         self.params = params
         on_progress(Progress(0.5, "half way"))
         if self.gate is not None:
-            await self.gate.wait()
+            await self._allowed()
+        if self.death is not None:
+            raise EngineDied(str(self.death))
         if isinstance(self.greeting, Exception):
             raise self.greeting
         return self.greeting
@@ -338,7 +401,17 @@ class FakeLink:
     def die(self, death: Death | None = None) -> None:
         if self.death is None:
             self.death = death or Death(self.name, exitcode=-11)
+            self.dead.set()
             self.on_death(self.death)
+
+    async def _allowed(self) -> None:
+        """Until the test lets the load go on, or ends the child."""
+        ways = [begin(self.gate.wait()), begin(self.dead.wait())]
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in ways:
+                way.cancel()
 
     async def stop(self) -> None:
         self.stops += 1
@@ -373,7 +446,7 @@ class _Replying(FakeLink):
     def send(self, message: Message) -> None:
         super().send(message)
         if isinstance(message, Render):
-            self.say(Rendered(message.request_id, prompt_ids(message.lines)))
+            self.say(Rendered(message.request_id, prompt_ids(message.lines), spans(message.lines)))
         elif isinstance(message, Tokenize):
             self.say(Tokenized(message.request_id, len(message.text.encode())))
 
@@ -391,6 +464,7 @@ def step(*events: Any, **counters: Any) -> Step:
     """A step with these events sorted into their places."""
     return Step(
         Counters(**counters),
+        waiting=tuple(event for event in events if isinstance(event, WaitingNow)),
         tokens=tuple(event for event in events if isinstance(event, TokenOut)),
         reading=tuple(event for event in events if isinstance(event, ReadingNow)),
         finished=tuple(event for event in events if isinstance(event, Finished)),

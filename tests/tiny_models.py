@@ -1,6 +1,6 @@
-"""Tiny random-weight GGUFs, one for each kind of memory, written on demand: ids in, ids out, no text.
+"""Tiny random-weight GGUFs, one for each kind of memory, written on demand; a step takes a millisecond.
 
-They have no vocabulary (tokenising with them would abort the process); a step takes a millisecond.
+Ids in, ids out: they have no vocabulary (tokenising with them would abort the process), but for `talker`, which chats.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,8 @@ from pathlib import Path
 import gguf
 import numpy as np
 import numpy.typing as npt
+
+from tests.tiny_text import CHATML, add_byte_vocabulary, byte_tokens
 
 VOCABULARY = 256
 CONTEXT = 2048
@@ -20,17 +22,27 @@ class _Writer:
     """A GGUF with random tensors; the same seed gives the same file."""
 
     def __init__(
-        self, path: Path, architecture: str, *, width: int, layers: int, feed: int
+        self,
+        path: Path,
+        architecture: str,
+        *,
+        width: int,
+        layers: int,
+        feed: int,
+        context: int = CONTEXT,
+        tokens: list[str] | None = None,
     ) -> None:
         self._random = np.random.default_rng(7)
         self.file = gguf.GGUFWriter(path, architecture)
-        self.file.add_vocab_size(VOCABULARY)
-        self.file.add_context_length(CONTEXT)
+        self.file.add_vocab_size(VOCABULARY if tokens is None else len(tokens))
+        self.file.add_context_length(context)
         self.file.add_embedding_length(width)
         self.file.add_block_count(layers)
         self.file.add_feed_forward_length(feed)
         self.file.add_layer_norm_rms_eps(1e-5)
-        self.file.add_tokenizer_model("no_vocab")
+        self.file.add_tokenizer_model("no_vocab" if tokens is None else "gpt2")
+        if tokens is not None:
+            self.file.add_token_list(tokens)
 
     def random(self, name: str, *shape: int, spread: float = 0.15) -> None:
         values = self._random.standard_normal(shape) * spread
@@ -62,19 +74,52 @@ class _Writer:
 
 def attention(path: Path) -> None:
     """Llama: plain attention."""
-    width, heads, feed, layers = 64, 2, 128, 2
+    width, feed, layers = 64, 128, 2
     writer = _Writer(path, "llama", width=width, layers=layers, feed=feed)
+    writer.random("token_embd", VOCABULARY, width, spread=1.0)
+    _llama(writer, width, feed, layers)
+    writer.close()
+
+
+def talker(
+    path: Path, *, context: int = 16_384, template: str = CHATML, ends: bool = False
+) -> Path:
+    """Plain attention with a byte-level vocabulary and a template: a model for the whole program.
+
+    It writes letters, figures, marks and line feeds without sense, and never ends an answer by itself unless `ends`.
+    """
+    width, feed, layers = 64, 128, 2
+    tokens = byte_tokens()
+    writer = _Writer(
+        path, "llama", width=width, layers=layers, feed=feed, context=context, tokens=tokens
+    )
+    add_byte_vocabulary(writer.file)
+    writer.file.add_bos_token_id(tokens.index("<|endoftext|>"))
+    writer.file.add_eos_token_id(tokens.index("<|im_end|>"))
+    writer.file.add_add_bos_token(False)
+    writer.file.add_chat_template(template)
+    writer.random("token_embd", len(tokens), width, spread=1.0)
+    written = [(len(token) == 1 and token.isascii()) or token in "\u0120\u010a" for token in tokens]
+    rows = np.random.default_rng(13).standard_normal((len(tokens), width))
+    written[tokens.index("<|im_end|>")] = ends
+    # What shall not be written has a logit of 0 where the best of the others have 20.
+    writer.raw("output.weight", rows * np.array(written)[:, None])
+    _llama(writer, width, feed, layers)
+    writer.close()
+    return path
+
+
+def _llama(writer: _Writer, width: int, feed: int, layers: int) -> None:
+    heads = 2
     writer.file.add_head_count(heads)
     writer.file.add_head_count_kv(heads)
     writer.file.add_rope_dimension_count(width // heads)
-    writer.random("token_embd", VOCABULARY, width, spread=1.0)
     writer.ones("output_norm", width)
     for layer in range(layers):
         prefix = f"blk.{layer}."
         writer.ones(f"{prefix}attn_norm", width)
         writer.attention(prefix, width)
         writer.feed_forward(prefix, width, feed)
-    writer.close()
 
 
 def sliding_window(path: Path) -> None:

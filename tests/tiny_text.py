@@ -42,28 +42,40 @@ def tiny_vocabulary(
     add_bos: bool = False,
 ) -> Path:
     """Write a byte-level BPE vocabulary: 256 bytes, a few merges, control tokens."""
-    tokens = [*_byte_letters(), *WORDS, *control]
-    normal = len(tokens) - len(control)
+    tokens = byte_tokens(control)
     writer = _writer(path, "gpt2", tokens)
-    writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_types(
-        [gguf.TokenType.NORMAL] * normal + [gguf.TokenType.CONTROL] * len(control)
-    )
-    writer.add_token_merges(MERGES)
+    add_byte_vocabulary(writer, control)
     writer.add_bos_token_id(tokens.index(bos))
     writer.add_eos_token_id(tokens.index(eos))
     writer.add_add_bos_token(add_bos)
     return _finish(writer, path, template)
 
 
-def blank_vocabulary(path: Path, *, template: str | None, add_bos: bool = True) -> Path:
+def byte_tokens(control: Sequence[str] = CONTROL) -> list[str]:
+    """The tokens of a byte-level vocabulary, in order."""
+    return [*_byte_letters(), *WORDS, *control]
+
+
+def add_byte_vocabulary(writer: gguf.GGUFWriter, control: Sequence[str] = CONTROL) -> None:
+    """Add what belongs to `byte_tokens`, but for the list of them."""
+    normal = len(byte_tokens(()))
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_types(
+        [gguf.TokenType.NORMAL] * normal + [gguf.TokenType.CONTROL] * len(control)
+    )
+    writer.add_token_merges(MERGES)
+
+
+def blank_vocabulary(
+    path: Path, *, template: str | None, add_bos: bool = True, more_control: Sequence[str] = ()
+) -> Path:
     """Write a SentencePiece-like vocabulary that puts a blank before every text."""
-    control = ["<unk>", "<s>", "</s>"]
+    control = ["<unk>", "<s>", "</s>", *more_control]
     letters = [chr(code) for code in range(0x21, 0x7F)]
     words = ["\u2581", "he", "\u2581he", "[I", "\u2581[", "<s", "s>"]
     tokens = control + [f"<0x{byte:02X}>" for byte in range(256)] + words + letters
     writer = _writer(path, "llama", tokens)
-    kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
+    kinds = [gguf.TokenType.UNKNOWN] + [gguf.TokenType.CONTROL] * (len(control) - 1)
     kinds += [gguf.TokenType.BYTE] * 256 + [gguf.TokenType.NORMAL] * (len(words) + len(letters))
     writer.add_token_types(kinds)
     writer.add_token_scores([-float(index) for index in range(len(tokens))])

@@ -4,9 +4,11 @@ It does only what the benchmarks need, so that it costs the measured machine lit
 """
 
 import asyncio
+import contextlib
 import json
 import time
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 Messages = list[dict[str, str]]
@@ -18,6 +20,7 @@ class Answer:
 
     asked: int
     began: float
+    half: asyncio.Event | None = None
     times: list[float] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     written: int = 0
@@ -36,13 +39,18 @@ class Answer:
         return not self.error and self.finish == "length" and self.written == self.asked
 
     @property
+    def made(self) -> int:
+        """Tokens written, also where the server did not say how many."""
+        return self.written or len(self.times)
+
+    @property
     def first(self) -> float:
         """Seconds to the first text."""
         return self.times[0] - self.began if self.times else float("inf")
 
     @property
     def gaps(self) -> list[float]:
-        return [later - earlier for earlier, later in zip(self.times, self.times[1:], strict=False)]
+        return [later - earlier for earlier, later in pairwise(self.times)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +60,10 @@ class Client:
     host: str
     port: int
 
-    async def ask(self, messages: Messages, tokens: int) -> Answer:
-        """A greedy answer of exactly `tokens` tokens, streamed."""
+    async def ask(
+        self, messages: Messages, tokens: int, half: asyncio.Event | None = None
+    ) -> Answer:
+        """A greedy answer of exactly `tokens` tokens, streamed; `half` is set when half of it is there, or it ended."""
         body = json.dumps(
             {
                 "model": "default",
@@ -65,20 +75,22 @@ class Client:
                 "stream_options": {"include_usage": True},
             }
         ).encode()
-        answer = Answer(tokens, time.perf_counter())
-        reader, writer = await asyncio.open_connection(self.host, self.port)
+        answer = Answer(tokens, time.perf_counter(), half=half)
         head = (
             f"POST /v1/chat/completions HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
         )
-        writer.write(head.encode() + body)
         try:
-            await writer.drain()
-            await _read(reader, answer)
+            reader, writer = await asyncio.open_connection(self.host, self.port)
+            with contextlib.closing(writer):
+                writer.write(head.encode() + body)
+                await writer.drain()
+                await _read(reader, answer)
         except OSError as error:
             answer.error = str(error)
         finally:
-            writer.close()
+            if half:
+                half.set()
         return answer
 
 
@@ -110,3 +122,5 @@ def _take(event: dict[str, Any], answer: Answer) -> None:
         if text:
             answer.times.append(time.perf_counter())
             answer.parts.append(text)
+            if answer.half and len(answer.times) * 2 >= answer.asked:
+                answer.half.set()

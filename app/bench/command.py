@@ -1,94 +1,131 @@
-"""`tutti bench`: run workloads against Tutti and, side by side, against a peer."""
+"""`tutti bench`: measure, print a table, write what was asked for.
+
+Ctrl+C and SIGTERM end it with the rows that are complete; no process of it stays behind.
+
+Exit codes: 0 all rows were measured, 1 some could not be, 2 wrong arguments, 130 stopped.
+"""
 
 import argparse
 import asyncio
-import json
+import signal
 import sys
-from dataclasses import asdict, replace
 from pathlib import Path
 
-from app import paths
-from app.bench.report import Figures, figures, medians, table
-from app.bench.servers import Load, Server, running
-from app.bench.workloads import parse
+from app import log, paths
+from app.bench import arguments as options
+from app.bench import record, servers
+from app.bench.curve import curve
+from app.bench.rows import KINDS, parse
+from app.bench.rows.row import Row, Setup
+from app.bench.runner import Runner
+from app.bench.table import markdown, modes, summary, table
 
-_DEFAULT = ("decode:1", "decode:4", "decode:8", "prefix:8:300", "pressure:4:60")
-_SMALL_POOL = 1024
-"""The pool of `pressure`, in which the chats do not all fit."""
+DONE, INCOMPLETE, USAGE, STOPPED = 0, 1, 2, 130
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of `tutti bench`."""
-    parser.add_argument(
-        "workloads", nargs="*", metavar="WORKLOAD", help=f"default: {' '.join(_DEFAULT)}"
-    )
-    parser.add_argument("--model", type=Path, help="GGUF file; default: the starter model")
-    parser.add_argument(
-        "--llama-server", type=Path, metavar="PATH", help="measure this peer side by side"
-    )
-    parser.add_argument(
-        "--pairs", type=int, default=3, help="runs of each server, in turn (default 3)"
-    )
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every run's figures")
+_QUIET = 0.5
+"""A load above which figures are not to be trusted."""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, print a table, return the exit code."""
+    """Measure, print, write; gives the exit code."""
+    if arguments.list:
+        _say(_rows())
+        return DONE
+    try:
+        setup = _setup(arguments)
+        rows = [parse(name) for name in options.names(arguments)]
+    except (ValueError, OSError) as error:
+        _note(str(error))
+        return USAGE
+    log.start("bench")
+    pairs = arguments.pairs or (1 if arguments.quick else 3)
+    about = record.about(setup, pairs)
+    _warn_of_load()
+    runner = Runner(setup, pairs, _progress)
+    stopped = not _ended(runner, rows)
+    _report(runner, arguments, about)
+    if stopped:
+        return STOPPED
+    return INCOMPLETE if runner.failures else DONE
+
+
+def _ended(runner: Runner, rows: list[Row]) -> bool:
+    """Measure; False where it was stopped before the end."""
+    try:
+        asyncio.run(_until_signal(runner, rows))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return False
+    finally:
+        servers.end_all()
+        _progress("")
+    return True
+
+
+async def _until_signal(runner: Runner, rows: list[Row]) -> None:
+    """SIGTERM does what Ctrl+C does by itself."""
+    task = asyncio.current_task()
+    if sys.platform != "win32" and task is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    await runner.measure(rows)
+
+
+def _setup(arguments: argparse.Namespace) -> Setup:
+    """Raises ValueError with what is missing."""
     model = arguments.model or paths.starter_model()
     if model is None:
-        return _complain("no model: name one with --model")
-    names = arguments.workloads or list(_DEFAULT)
-    servers = [Server("tutti")]
-    if arguments.llama_server:
-        servers.append(Server("llama-server", arguments.llama_server))
-    try:
-        for name in names:
-            parse(name)
-        runs = asyncio.run(_measure(names, servers, model, arguments))
-    except (ValueError, RuntimeError) as error:
-        return _complain(str(error))
-    results = {
-        name: {server: medians(list_of) for server, list_of in by_server.items()}
-        for name, by_server in runs.items()
-    }
-    sys.stdout.write(table(results) + "\n")
+        raise ValueError("The starter model is not installed. Name a model with --model FILE.")
+    for path in (model, arguments.llama_server, arguments.batched_bench):
+        if path is not None and not path.is_file():
+            raise ValueError(f"There is no file {path}.")
+    return Setup(
+        model.absolute(),
+        arguments.threads,
+        llama_server=_absolute(arguments.llama_server),
+        batched_bench=_absolute(arguments.batched_bench),
+    )
+
+
+def _absolute(path: Path | None) -> Path | None:
+    return path.absolute() if path else None
+
+
+def _report(runner: Runner, arguments: argparse.Namespace, about: dict[str, object]) -> None:
+    found = runner.results
+    for part in (table(found, brief=arguments.brief), modes(found), summary(found)):
+        if found and part:
+            _say(f"{part}\n")
+    for name, why in runner.failures.items():
+        _note(f"{name} could not be measured: {why}")
     if arguments.json:
-        _save(arguments.json, runs)
-    return 0
+        record.write(arguments.json, found, runner.failures, about)
+    if arguments.plot:
+        arguments.plot.write_text(curve(found), encoding="utf-8")
 
 
-async def _measure(
-    names: list[str], servers: list[Server], model: Path, arguments: argparse.Namespace
-) -> dict[str, dict[str, list[Figures]]]:
-    runs: dict[str, dict[str, list[Figures]]] = {}
-    for name in names:
-        by_server = runs.setdefault(name, {server.name: [] for server in servers})
-        load = Load(model, threads=arguments.threads)
-        if name.startswith("pressure"):
-            load = replace(load, pool=_SMALL_POOL)
-        for pair in range(arguments.pairs):
-            for server in servers:
-                sys.stderr.write(
-                    f"\r\033[K{name}: {server.name}, run {pair + 1} of {arguments.pairs}"
-                )
-                async with running(server, load) as client:
-                    # A seed of its own for each pair, the same for both servers of it.
-                    by_server[server.name].append(
-                        figures(await parse(name)(client, 1000 * (pair + 1)))
-                    )
-    sys.stderr.write("\r\033[K")
-    return runs
+def _rows() -> str:
+    lines = [(kind().name, kind.about, kind.peer_name) for kind in KINDS]
+    return markdown(("row", "what", "peer"), lines)
 
 
-def _save(path: Path, runs: dict[str, dict[str, list[Figures]]]) -> None:
-    plain = {
-        name: {server: [asdict(one) for one in list_of] for server, list_of in by_server.items()}
-        for name, by_server in runs.items()
-    }
-    path.write_text(json.dumps(plain, indent=1), encoding="utf-8")
+def _warn_of_load() -> None:
+    now = record.load()
+    if now is not None and now > _QUIET:
+        _note(f"this machine is busy (load {now}): the figures will only be signs of life")
 
 
-def _complain(text: str) -> int:
-    sys.stderr.write(f"tutti bench: {text}\n")
-    return 2
+def _progress(words: str) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{words}")
+        sys.stderr.flush()
+    elif words:
+        _note(words)
+
+
+def _say(words: str) -> None:
+    sys.stdout.write(words + "\n")
+    sys.stdout.flush()
+
+
+def _note(words: str) -> None:
+    sys.stderr.write(f"tutti bench: {words}\n")
+    sys.stderr.flush()

@@ -1,71 +1,40 @@
-"""What is asked: fixed workloads, made from a seed, named `kind:numbers`.
-
-decode:N      N chats with short prompts of their own, 96 tokens each
-prefix:N:W    N chats that share a system prompt of about W words, 32 tokens each
-stall:N:W     N chats write; then a prompt of W words comes: their gaps, its time to the first token
-turns:C:T:P   C chats of T turns, P at a time
-pressure:N:T  N chats of T tokens each, in a pool that cannot hold them all
-"""
+"""What a server is asked: fixed workloads whose words are made from a seed, the same for every server."""
 
 import asyncio
+import contextlib
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from app.bench.client import Answer, Client, Messages
+from app.bench.outcome import Outcome
 
-_NOUNS = (
-    *(
-        "anvil",
-        "barley",
-        "canal",
-        "drum",
-        "elm",
-        "fjord",
-        "gravel",
-        "harp",
-        "inlet",
-        "jetty",
-        "kiln",
-        "loom",
-    ),
-    *(
-        "mast",
-        "nettle",
-        "oar",
-        "plough",
-        "quarry",
-        "reed",
-        "sluice",
-        "thistle",
-        "urn",
-        "vane",
-        "weir",
-        "yard",
-    ),
+_WORDS = (
+    "barley canal drum elm gravel harp island lake loom mast plough quarry reed stream barn roof yard wheat clay bell "
+    "coast cliff ridge tower field grain sheep goat maple cedar pine birch pond marsh hill sand"
 )
+"""Words that are one token in most vocabularies, so that W words are about W tokens."""
 
 _LEAD_SECONDS = 4.0
-"""How long the chats of `stall` write before the long prompt comes."""
+"""How long the chats of `stall` write before the long prompt comes, where they have not written half by then."""
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """All answers of one workload; `late` is the long prompt of `stall`."""
-
-    answers: tuple[Answer, ...]
-    seconds: float
-    late: Answer | None = None
+Workload = Callable[[Client, int], Awaitable[Outcome]]
+"""Asks a server, with words made from a seed."""
 
 
 def _words(seed: int, count: int) -> str:
     choice = random.Random(seed).choice
-    return " ".join(choice(_NOUNS) for _ in range(count))
+    words = _WORDS.split()
+    return " ".join(choice(words) for _ in range(count))
 
 
 def _user(text: str) -> Messages:
     return [{"role": "user", "content": text}]
+
+
+def tale(seed: int, number: int) -> Messages:
+    """A short prompt for a long answer."""
+    return _user(f"Tale {number}: tell at length of {_words(seed + number, 6)}.")
 
 
 async def _all(asked: list[Awaitable[Answer]]) -> Outcome:
@@ -75,8 +44,7 @@ async def _all(asked: list[Awaitable[Answer]]) -> Outcome:
 
 
 async def decode(client: Client, seed: int, chats: int) -> Outcome:
-    texts = [f"Tale {n}: tell at length of {_words(seed + n, 6)}." for n in range(chats)]
-    return await _all([client.ask(_user(text), 96) for text in texts])
+    return await _all([client.ask(tale(seed, number), 96) for number in range(chats)])
 
 
 async def prefix(client: Client, seed: int, chats: int, words: int) -> Outcome:
@@ -88,26 +56,25 @@ async def prefix(client: Client, seed: int, chats: int, words: int) -> Outcome:
 
 
 async def stall(client: Client, seed: int, chats: int, words: int) -> Outcome:
-    texts = [f"Tale {n}: tell at length of {_words(seed + n, 6)}." for n in range(chats)]
     began = time.perf_counter()
-    late_text = f"{_words(seed * 3, words)}. Now write one long sentence about these words."
+    half = asyncio.Event()
 
     async def come_late() -> Answer:
-        await asyncio.sleep(_LEAD_SECONDS)
-        return await client.ask(_user(late_text), 16)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LEAD_SECONDS):
+                await half.wait()
+        text = f"{_words(seed * 3, words)}. Now write one long sentence about these words."
+        return await client.ask(_user(text), 16)
 
     *answers, late = await asyncio.gather(
-        *(client.ask(_user(text), 160) for text in texts), come_late()
+        *(client.ask(tale(seed, number), 160, half) for number in range(chats)), come_late()
     )
     return Outcome(tuple(answers), time.perf_counter() - began, late)
 
 
 async def turns(client: Client, seed: int, chats: int, rounds: int, at_once: int) -> Outcome:
-    system = [
-        {"role": "system", "content": f"You are of help. {_words(seed + n, 150)}"}
-        for n in range(chats)
-    ]
-    histories: list[Messages] = [[line] for line in system]
+    system = {"role": "system", "content": f"You are of help. {_words(seed, 150)}"}
+    histories: list[Messages] = [[system] for _ in range(chats)]
     gate = asyncio.Semaphore(at_once)
 
     async def turn(chat: int, number: int) -> Answer:
@@ -128,24 +95,3 @@ async def turns(client: Client, seed: int, chats: int, rounds: int, at_once: int
 async def pressure(client: Client, seed: int, chats: int, tokens: int) -> Outcome:
     texts = [f"Count, and tell tale {n} of {_words(seed + n, 200)}." for n in range(chats)]
     return await _all([client.ask(_user(text), tokens) for text in texts])
-
-
-_KINDS: dict[str, tuple[Callable[..., Awaitable[Outcome]], int]] = {
-    "decode": (decode, 1),
-    "prefix": (prefix, 2),
-    "stall": (stall, 2),
-    "turns": (turns, 3),
-    "pressure": (pressure, 2),
-}
-
-
-def parse(name: str) -> Callable[[Client, int], Awaitable[Outcome]]:
-    """The workload of this name; raises ValueError with what is wrong."""
-    kind, *numbers = name.split(":")
-    if kind not in _KINDS:
-        raise ValueError(f"unknown workload {kind!r}; known are {', '.join(_KINDS)}")
-    function, wanted = _KINDS[kind]
-    if len(numbers) != wanted or not all(n.isdigit() and int(n) > 0 for n in numbers):
-        raise ValueError(f"{kind} takes {wanted} positive numbers, as in the manual: {name!r}")
-    values = [int(number) for number in numbers]
-    return lambda client, seed: function(client, seed, *values)

@@ -1,6 +1,7 @@
 """One answer while it is written: events in, text and a state for the tab out.  Pure; the caller gives the time."""
 
 from collections import deque
+from dataclasses import replace
 
 from app.chat.context import is_blank
 from app.chat.events import TurnState
@@ -67,12 +68,14 @@ class Answer:
         if isinstance(event, Text):
             return self._write(event, now)
         if isinstance(event, Reading):
-            self._prompt, self._cached = event.total, event.cached
+            if not self.written:  # later it is the prompt and the text so far, read again
+                self._prompt, self._cached = event.total, event.cached
             self.state = TurnState(
                 TabState.READING, done=event.done, total=event.total, cached=event.cached
             )
         else:
-            self.state = TurnState(TabState.WAITING, place=event.place, why=event.why)
+            waiting = TurnState(TabState.WAITING, place=event.place, why=event.why)
+            self.state = replace(waiting, written=self.written)
         return ""
 
     def _write(self, event: Text, now: float) -> str:

@@ -35,10 +35,10 @@ def lines(system_prompt: str, history: Sequence[Message]) -> tuple[ChatMessage, 
 
 
 def _kept(history: Sequence[Message]) -> list[Message]:
-    followers = [*history[1:], None]
+    followers = [*history[1:], None]  # one too many where there is no message yet
     return [
         message
-        for message, after in zip(history, followers, strict=True)
+        for message, after in zip(history, followers, strict=False)
         if _is_shown(message, after)
     ]
 

@@ -9,8 +9,9 @@ from app.chat.models import Conversation, Message, TabState
 class TurnState:
     """The state of a chat's turn as its tab shows it.
 
-    `place` (1 = next, 0 = the model is loading, `why` says so) belongs to WAITING, `done`/`total`/`cached` prompt
-    tokens to READING, `tokens_per_second` and `written` to WRITING, `error` to FAILED.
+    `place` (1 = next, 0 = there is no engine yet, `why` says so) belongs to WAITING, `done`/`total`/`cached` prompt
+    tokens to READING, `tokens_per_second` and `written` to WRITING (`written` also to WAITING, where an answer was
+    interrupted), `error` to FAILED.
     """
 
     state: TabState = TabState.IDLE

@@ -15,30 +15,35 @@ from app.chat.models import (
     ConversationSettings,
     FinishReason,
     Message,
-    Priority,
     Sampling,
     Status,
     Usage,
 )
+from app.chat.urgency import Urgency
 
 # --- generator -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One answer to be written.  `stop` strings end it and are not part of it; None tokens: no limit."""
+    """One answer to be written.  `stop` strings end it and are not part of it; None tokens: no limit.
+
+    `urgency` may be changed by whoever asked while the request runs.  `owner` is the number of the chat whose state
+    this becomes, so that it can be kept over a restart and forgotten with the chat; 0 is nobody's.
+    """
 
     messages: tuple[ChatMessage, ...]
     sampling: Sampling = field(default_factory=Sampling)
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     ignore_eos: bool = False
-    priority: Priority = Priority.NORMAL
+    urgency: Urgency = field(default_factory=Urgency, compare=False)
+    owner: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Not begun yet.  `place` is 1 for the next; 0 while the model loads, `why` then says so."""
+    """Not begun yet, or interrupted.  `place` is 1 for the next; 0 while there is no engine, `why` then says so."""
 
     place: int
     why: str = ""
@@ -89,6 +94,19 @@ class Generator(Protocol):
         """
         ...
 
+    async def warm(self, request: Request) -> None:
+        """Have read what a request will begin with that goes on from this one's messages with the user's next.
+
+        Background work that costs no other request anything, and done once for the same messages; of the request only
+        they and the owner count.  Returns when it is done, or at once where no model is ready or the messages cannot
+        be read; never raises an AppError and never loads a model.  Cancelling stops it.
+        """
+        ...
+
+    async def forget(self, owner: int) -> None:
+        """Drop all that was kept of this chat to make it quick, in memory and on disk; never raises an AppError."""
+        ...
+
     async def count_tokens(self, text: str) -> int:
         """The number of tokens of `text` as message content; raises AppError where no model is ready."""
         ...
@@ -129,7 +147,10 @@ class ModelState:
 
 @dataclass(frozen=True, slots=True)
 class EngineStatus:
-    """What the status line shows.  `cached_share` is of all prompt tokens so far, 0 to 1; None before any."""
+    """What the status line shows.  `cached_share` is of all prompt tokens so far, 0 to 1; None before any.
+
+    `advice` says why that share is low and what to change, or is "".
+    """
 
     running: int = 0
     reading: int = 0
@@ -138,6 +159,7 @@ class EngineStatus:
     cached_share: float | None = None
     cells_used: int = 0
     cells_total: int = 0
+    advice: str = ""
 
 
 class ModelHost(Protocol):

@@ -22,6 +22,7 @@ from app.chat.ports import (
     Waiting,
 )
 from app.chat.tasks import Tasks
+from app.chat.urgency import Urgency
 from app.errors import AppError, StoreError
 
 _log = logging.getLogger(__name__)
@@ -42,10 +43,11 @@ class Ports:
 
 
 class Turn:
-    """One answer of one chat; `run` it once."""
+    """One answer of one chat; `run` it once.  `urgency` is that of its request, and may be changed at any time."""
 
-    def __init__(self, conversation_id: int, ports: Ports) -> None:
+    def __init__(self, conversation_id: int, ports: Ports, urgency: Urgency) -> None:
         self.conversation_id = conversation_id
+        self.urgency = urgency
         self._ports = ports
         self._answer = Answer()
         self._over = asyncio.Event()

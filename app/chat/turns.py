@@ -10,6 +10,7 @@ import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from app.chat import context, titles
 from app.chat.answer import NO_END
@@ -22,10 +23,21 @@ from app.chat.events import (
     TurnState,
 )
 from app.chat.library import Library
-from app.chat.models import Conversation, Message, Priority, Role, Status, TabState, clean
+from app.chat.models import (
+    ChatMessage,
+    Conversation,
+    Message,
+    Priority,
+    Role,
+    Status,
+    TabState,
+    clean,
+)
 from app.chat.ports import ConversationStore, Generator, Request
 from app.chat.tasks import Tasks
 from app.chat.turn import Ports, Turn
+from app.chat.urgency import Urgency
+from app.chat.warming import Warming
 from app.errors import StoreError
 from app.settings import Settings
 
@@ -53,6 +65,7 @@ class ChatService(Library):
         self._tasks = Tasks()
         self._ports = Ports(store, generator, self._tasks, clock, self._emit)
         self._settings = settings
+        self._warming = Warming(generator, self._tasks)
         self._turns: dict[int, Turn] = {}
         self._running: dict[int, asyncio.Task[None]] = {}
         self._states: dict[int, TurnState] = {}
@@ -78,6 +91,7 @@ class ChatService(Library):
         text = clean(text)
         if context.is_blank(text):
             return False
+        self._warming.end(conversation_id)
         stops = self._stops[conversation_id]
         async with self._locks[conversation_id]:
             if self._closed or not await self._is_free(conversation_id):
@@ -109,6 +123,18 @@ class ChatService(Library):
         """Ask again after a failure."""
         return await self.regenerate(conversation_id)
 
+    def warm(self, conversation_id: int) -> None:
+        """The user is typing here: have what goes before the next message read, so that Send finds it read.
+
+        Costs no other chat anything; does nothing while an answer is written, and where it is done already.
+        """
+        if not self._closed and not self.turn(conversation_id).busy:
+            self._warming.begin(conversation_id, partial(self._so_far, conversation_id))
+
+    def stop_warming(self, conversation_id: int) -> None:
+        """Nobody types here any more."""
+        self._warming.end(conversation_id)
+
     def stop(self, conversation_id: int) -> None:
         """End the turn of this chat now, with the text so far; does nothing where none runs."""
         self._stops[conversation_id] += 1
@@ -122,6 +148,7 @@ class ChatService(Library):
 
     async def delete(self, conversation_id: int) -> None:
         """End its turn and delete the chat for good."""
+        self._warming.end(conversation_id)
         self.stop(conversation_id)
         async with self._locks[conversation_id]:
             await self._end_turn(conversation_id)
@@ -129,11 +156,14 @@ class ChatService(Library):
             self._states.pop(conversation_id, None)
             self._locks.pop(conversation_id, None)
             self._stops.pop(conversation_id, None)
+            await self._ports.generator.forget(conversation_id)
             self._emit(ConversationDeleted(conversation_id))
 
     def set_front(self, conversation_id: int | None) -> None:
-        """Which chat is in front: its requests go first, and its answers are read as they come."""
+        """Which chat is in front: its request goes first, also one that runs, and its answers are read as they come."""
         self._front = conversation_id
+        for turn in self._turns.values():
+            turn.urgency.set(self._class_of(turn.conversation_id))
 
     async def mark_read(self, conversation_id: int) -> None:
         """Take the unread mark off."""
@@ -165,6 +195,7 @@ class ChatService(Library):
     async def close(self) -> None:
         """Stop all turns and wait until their rows are finished; nothing starts after that."""
         self._closed = True
+        self._warming.end_all()
         self.stop_all()
         if self._running:
             await asyncio.wait(tuple(self._running.values()))
@@ -208,7 +239,9 @@ class ChatService(Library):
         """Begin a turn; `stops` was the number of stops when the user asked for it."""
         if self._closed:
             return
-        turn = self._turns[conversation_id] = Turn(conversation_id, self._ports)
+        self._warming.end(conversation_id)
+        urgency = Urgency(self._class_of(conversation_id))
+        turn = self._turns[conversation_id] = Turn(conversation_id, self._ports, urgency)
         if self._stops[conversation_id] != stops:
             turn.stop()
         self._states.pop(conversation_id, None)
@@ -220,7 +253,7 @@ class ChatService(Library):
     async def _run(self, turn: Turn) -> None:
         chat = turn.conversation_id
         try:
-            message = await turn.run(await self._request(chat))
+            message = await turn.run(await self._request(turn))
             await self._conclude(message)
         except StoreError as error:
             self._set_state(chat, TurnState(TabState.FAILED, error=str(error)))
@@ -229,19 +262,36 @@ class ChatService(Library):
             if chat not in self._states:  # a fault of ours: the tab must not look busy for ever
                 self._set_state(chat, TurnState(TabState.FAILED, error=NO_END))
 
-    async def _request(self, conversation_id: int) -> Request:
-        conversation = await self._store.conversation(conversation_id)
-        history = await self._store.messages(conversation_id)
-        if conversation is None:
-            raise StoreError("This chat was deleted.")
+    async def _request(self, turn: Turn) -> Request:
+        conversation = await self._kept(turn.conversation_id)
         own, general = conversation.settings, self._settings()
-        prompt, most = own.system_prompt, own.max_answer_tokens
+        most = own.max_answer_tokens
         return Request(
-            context.lines(general.system_prompt if prompt is None else prompt, history),
+            await self._lines(conversation),
             own.sampling or general.sampling,
             (general.max_answer_tokens if most is None else most) or None,
-            priority=Priority.FRONT if conversation_id == self._front else Priority.NORMAL,
+            urgency=turn.urgency,
+            owner=turn.conversation_id,
         )
+
+    async def _lines(self, conversation: Conversation) -> tuple[ChatMessage, ...]:
+        """What the model is shown of it."""
+        history = await self._store.messages(conversation.id)
+        own, general = conversation.settings.system_prompt, self._settings().system_prompt
+        return context.lines(general if own is None else own, history)
+
+    async def _so_far(self, conversation_id: int) -> Request:
+        lines = await self._lines(await self._kept(conversation_id))
+        return Request(lines, owner=conversation_id)
+
+    async def _kept(self, conversation_id: int) -> Conversation:
+        conversation = await self._store.conversation(conversation_id)
+        if conversation is None:
+            raise StoreError("This chat was deleted.")
+        return conversation
+
+    def _class_of(self, conversation_id: int) -> Priority:
+        return Priority.FRONT if conversation_id == self._front else Priority.NORMAL
 
     async def _conclude(self, message: Message) -> None:
         """Tell the end, and then do what follows from it."""

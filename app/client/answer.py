@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from app.chat.ports import Ended, Event, Reading, Text, Waiting
-from app.client.engine import StreamEvent
+from app.client.stream import Interrupted, StreamEvent
 from app.text.stream import TextStream, Vocabulary
 from app.wire import Finished, FinishReason, ReadingNow, TokenOut, WaitingNow
+
+STARTING_AGAIN = "the engine is starting again"
 
 
 class Answer:
@@ -43,6 +45,8 @@ class Answer:
                     told += [*self._take(), Waiting(event.place)]
                 case ReadingNow():
                     told += [*self._take(), Reading(event.done, event.total, event.cached)]
+                case Interrupted() if not self.stopped:
+                    told += [*self._take(), Waiting(0, STARTING_AGAIN)]
                 case Finished():
                     self._grow(self._stream.flush())
                     told += [*self._take(), self._end(event)]

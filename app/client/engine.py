@@ -1,10 +1,11 @@
 """The engine as the app uses it: requests of token ids, each with a queue of what happens to it.
 
-Every request ends with exactly one `Finished`, also when the engine dies, is unloaded, or is gone already.  Whatever
-comes for a request that nobody listens to any more is dropped.
+Every request ends with exactly one `Finished`.  A death of the engine ends none of them: once there is an engine
+again, each goes on from what it had written, in the order in which they came.  Two things end requests for good: one
+that is found to have ended the engine twice is set aside, and an engine that is given up or unloaded ends all.
+Whatever comes for a request that nobody listens to any more is dropped.
 """
 
-import asyncio
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,87 +13,64 @@ from dataclasses import replace
 from app.client.child import OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
+from app.client.lives import EngineLives, Listeners
+from app.client.recovery import Recovery
 from app.client.speed import Speedometer
-from app.errors import EngineError
-from app.wire import (
-    Abort,
-    Counters,
-    Finished,
-    FinishReason,
-    Loaded,
-    LoadParams,
-    Message,
-    Priority,
-    ReadingNow,
-    SetPriority,
-    Step,
-    Submit,
-    TokenOut,
-    Usage,
-    WaitingNow,
-)
-
-StreamEvent = TokenOut | ReadingNow | WaitingNow | Finished
-
-
-class EngineStream:
-    """What happens to one request.  `close` it when it is not listened to any more, finished or not."""
-
-    def __init__(self, request_id: int, prompt_tokens: int, client: "EngineClient") -> None:
-        self.request_id = request_id
-        self._client = client
-        self._queue: asyncio.Queue[StreamEvent] = asyncio.Queue()
-        self._usage = Usage(prompt_tokens=prompt_tokens)
-        self._finished = False
-
-    async def events(self) -> list[StreamEvent]:
-        """All that has come since the last call, at least one; `Finished` is the last ever."""
-        events = [await self._queue.get()]
-        while not self._queue.empty():
-            events.append(self._queue.get_nowait())
-        return events
-
-    def abort(self) -> None:
-        """Have the engine stop; its `Finished` still comes.  Twice, or too late, is fine."""
-        if not self._finished:
-            self._client.send(Abort(self.request_id))
-
-    def set_priority(self, priority: Priority) -> None:
-        """Change the scheduling class, also in the middle of the answer."""
-        if not self._finished:
-            self._client.send(SetPriority(self.request_id, priority))
-
-    def close(self) -> None:
-        """Abort it where it still runs, and drop whatever may come."""
-        self.abort()
-        self._client.forget(self)
-
-    def put(self, event: StreamEvent) -> None:
-        """For the client: the next event."""
-        if isinstance(event, TokenOut):
-            count = self._usage.completion_tokens + 1
-            self._usage = replace(self._usage, completion_tokens=count)
-        elif isinstance(event, ReadingNow):
-            self._usage = replace(self._usage, cached_tokens=event.cached)
-        self._finished = isinstance(event, Finished)
-        self._queue.put_nowait(event)
-
-    def end(self, reason: FinishReason, error: str) -> None:
-        """For the client: the terminal event that the engine cannot give."""
-        self.put(Finished(self.request_id, reason, self._usage, error))
+from app.client.stream import EngineStream, StreamEvent
+from app.client.suspicion import is_suspect, judge, was_on_trial
+from app.wire import Counters, FinishReason, Loaded, LoadParams, Message, Step, Submit
 
 
 class EngineClient:
-    """One engine process.  All calls are on the event loop; none blocks it."""
+    """The engine of one model.  All calls are on the event loop; none blocks it.
 
-    def __init__(self, spawn: Spawn, *, clock: Clock, on_death: Callable[[Death], None]) -> None:
-        self._link = spawn(self._heard, self._died)
-        self._on_death = on_death
+    `on_change` is called when the engine has died, loads again (at every step of it), serves again, or is given up.
+    """
+
+    def __init__(
+        self,
+        spawn: Spawn,
+        *,
+        clock: Clock,
+        on_change: Callable[[], None],
+        recovery: Recovery | None = None,
+    ) -> None:
+        listeners = Listeners(
+            message=self._heard,
+            interrupted=self._interrupted,
+            given_up=self._given_up,
+            serving=self._serving,
+            changed=on_change,
+        )
+        self._lives = EngineLives(spawn, listeners, clock=clock, recovery=recovery or Recovery())
+        self._clock = clock
+        self._on_change = on_change
         self._speed = Speedometer(clock)
         self._ids = itertools.count(1)
         self._streams: dict[int, EngineStream] = {}
+        self._held = False
         self._over: tuple[FinishReason, str] | None = None
         self.counters = Counters()
+
+    @property
+    def loaded(self) -> Loaded:
+        """What the engine said of the model, the last time that it was loaded; raises ModelError before."""
+        return self._lives.loaded
+
+    @property
+    def serving(self) -> bool:
+        """Whether there is an engine at this moment."""
+        return self._lives.serving
+
+    @property
+    def fraction(self) -> float:
+        """How far the load is that is to bring the next one, 0 to 1."""
+        return self._lives.fraction
+
+    @property
+    def death(self) -> Death | None:
+        """How the last engine that served ended, where it is followed by another."""
+        return self._lives.death
 
     @property
     def tokens_per_second(self) -> float:
@@ -107,42 +85,44 @@ class EngineClient:
 
     @property
     def over(self) -> tuple[FinishReason, str] | None:
-        """How requests end now that the engine is no longer there, and the words; None while it is."""
+        """How requests end now that there will be no engine any more, and the words; None before."""
         return self._over
 
     async def load(self, params: LoadParams, on_progress: OnProgress) -> Loaded:
         """Start the process and load; raises AppError with the reason where that fails."""
-        loaded = await self._link.load(params, on_progress)
-        if not isinstance(loaded, Loaded):
-            raise EngineError("The engine did not load a model.")
-        return loaded
+        return await self._lives.load(params, on_progress)
 
     def submit(self, request: Submit) -> EngineStream:
-        """Send it under a `request_id` of its own (the one in it does not count).
+        """Send it under a `request_id` of its own (the one in it does not count), as soon as there is an engine.
 
-        Where the engine is gone, the stream holds its `Finished` at once.
+        Where there will be none, the stream holds its `Finished` at once.
         """
-        stream = EngineStream(next(self._ids), len(request.tokens), self)
+        stream = EngineStream(replace(request, request_id=next(self._ids)), self)
         if self._over is not None:
             stream.end(*self._over)
             return stream
+        if self.serving:
+            stream.submit()
+        elif not stream.interrupt():
+            return stream
         self._streams[stream.request_id] = stream
-        self.send(replace(request, request_id=stream.request_id))
         return stream
 
     def send(self, message: Message) -> None:
-        """For streams: lost where the engine is gone, for then the stream has ended."""
-        self._link.send(message)
+        """For streams: lost where the engine is gone, which interrupts them."""
+        self._lives.send(message)
 
     def forget(self, stream: EngineStream) -> None:
         """For streams: nobody listens to this one."""
         self._streams.pop(stream.request_id, None)
+        self._let_in()
 
     def end(self, reason: FinishReason, why: str) -> None:
-        """End all requests, and all that will be submitted, with these words."""
+        """End all requests, and all that will be submitted, with these words; nothing is started any more."""
         if self._over is not None:
             return
         self._over = (reason, why)
+        self._lives.end()
         streams, self._streams = self._streams, {}
         for stream in streams.values():
             stream.end(reason, why)
@@ -150,7 +130,30 @@ class EngineClient:
     async def stop(self) -> None:
         """End the process; returns when it is gone."""
         self.end(FinishReason.ERROR, "The engine was stopped.")
-        await self._link.stop()
+        await self._lives.stop()
+
+    def _serving(self) -> None:
+        self._speed = Speedometer(self._clock)
+        self._held = True
+        self._let_in()
+        self._on_change()
+
+    def _let_in(self) -> None:
+        """Send the requests that the engine does not have: all at once, but for suspects, of which one at a time."""
+        if not self._held or not self.serving:
+            return
+        waiting = [stream for stream in self._streams.values() if not stream.sent]
+        for stream in waiting:
+            if not is_suspect(stream):
+                stream.submit()
+        suspects = [stream for stream in waiting if is_suspect(stream)]
+        on_trial = any(is_suspect(stream) and stream.active for stream in self._streams.values())
+        if suspects and not on_trial:
+            # The most urgent, and of those the one that is soonest known.
+            first = min(suspects, key=lambda stream: (stream.priority, stream.size))
+            suspects.remove(first)
+            first.submit()
+        self._held = bool(suspects)
 
     def _heard(self, message: Message) -> None:
         if not isinstance(message, Step):
@@ -169,9 +172,27 @@ class EngineClient:
                 stream.put(event)
         for finished in message.finished:
             self._streams.pop(finished.request_id, None)
+        self._let_in()
 
-    def _died(self, death: Death) -> None:
-        reason = FinishReason.ERROR if death.asked else FinishReason.ENGINE_DIED
-        # The owner may have better words.
-        self._on_death(death)
-        self.end(reason, str(death))
+    def _interrupted(self, death: Death) -> bool:
+        """Set aside the request that the death is put down to, and have all others wait for the next engine."""
+        self.counters = Counters()
+        guilty = judge(self._streams.values())
+        if guilty is not None:
+            del self._streams[guilty.request_id]
+            guilty.end(FinishReason.ERROR, _set_aside(death))
+        for stream in tuple(self._streams.values()):
+            if not stream.interrupt():
+                del self._streams[stream.request_id]
+        return guilty is not None and was_on_trial(guilty)
+
+    def _given_up(self, words: str) -> None:
+        self.end(FinishReason.ENGINE_DIED, words)
+        self._on_change()
+
+
+def _set_aside(death: Death) -> str:
+    return (
+        f"This message ended the engine twice, so it was set aside; other chats go on. The last time: {death} "
+        "Change the message, or load the model with a smaller pool, before you send it again."
+    )

@@ -2,7 +2,8 @@
 
 One model at a time.  The state changes on the event loop and at once; processes end behind it, and a new pair is
 started only when the old one is gone, for two would not fit in memory.  A request that comes while there is no pair
-starts a load, or waits for the one that runs.  Cleaning up after a request needs no await, so that an iterator that is
+starts a load, or waits for the one that runs.  A death of the engine is the pair's own affair: it is shown as a load,
+and requests wait for its end.  Cleaning up after a request needs no await, so that an iterator that is
 dropped instead of closed still stops its request on any event loop.
 """
 
@@ -22,19 +23,16 @@ from app.chat.ports import (
     Request,
     Waiting,
 )
-from app.client.answer import Answer
-from app.client.death import Death
-from app.client.engine import EngineStream
+from app.chat.urgency import Urgency
+from app.client.advice import advice
+from app.client.answer import STARTING_AGAIN, Answer
 from app.client.idle import IdleWatch
+from app.client.kept_states import delete_states
 from app.client.pair import MEANS, Means, Pair
+from app.client.stream import EngineStream
 from app.client.tasks import Tasks
 from app.errors import AppError, ModelError
 from app.wire import Counters, FinishReason, Loaded, LoadParams, Progress, Usage
-
-QUICK_DEATH_SECONDS = 60.0
-"""An engine that dies within this time of its load counts towards giving the model up."""
-QUICK_DEATHS = 3
-"""As many in a row give it up."""
 
 LOADING = "the model is loading"
 
@@ -60,8 +58,6 @@ class LocalModel:
         self._loads = Tasks()
         self._stops = Tasks()
         self._idle = IdleWatch(means.clock, self._unload_idle)
-        self._loaded_at = 0.0
-        self._quick_deaths = 0
         self._closed = False
 
     # --- ModelHost -------------------------------------------------------------------------------------------
@@ -95,6 +91,7 @@ class LocalModel:
             cached_share=engine.cached_share,
             cells_used=counters.cells_used,
             cells_total=counters.cells_total,
+            advice=advice(counters),
         )
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -113,7 +110,6 @@ class LocalModel:
         """Load this file in place of the present one; returns when it is ready, failed or cancelled."""
         if self._closed:
             return
-        self._quick_deaths = 0
         self._end_pair(FinishReason.ERROR, "Another model was loaded; send the message again.")
         await asyncio.wait([self._begin_load(path)])
 
@@ -154,7 +150,7 @@ class LocalModel:
                 return
             if pair is self._pair:
                 self._show(replace(self._state, notes=pair.notes))
-            with _listening(pair, stream, answer):
+            with _listening(pair, stream, answer, request.urgency):
                 while not answer.ended:
                     for event in answer.feed(await stream.events()):
                         if isinstance(event, Ended):
@@ -162,6 +158,19 @@ class LocalModel:
                         yield event
                     if answer.stopped:
                         stream.abort()
+
+    async def warm(self, request: Request) -> None:
+        """Have read what goes before the next message of this conversation, where a model is ready."""
+        if self._pair is not None and self._state.phase is ModelPhase.READY:
+            with self._idle.busy():
+                await self._pair.warm(request)
+
+    async def forget(self, owner: int) -> None:
+        """Drop what was kept of this chat; the files too, whether or not its model is loaded."""
+        if self._pair is not None:
+            self._pair.forget(owner)
+        folder = self._load_params(self._state.path).states_folder
+        await asyncio.to_thread(delete_states, folder, owner)
 
     async def count_tokens(self, text: str) -> int:
         """The number of tokens of `text`; raises ModelError where no model is ready, and TextError."""
@@ -211,9 +220,9 @@ class LocalModel:
         try:
             await self._loads.finish(but=me)
             await self._stops.finish()
-            pair = Pair(self._load_params(path), self._means, self._died)
+            pair = Pair(self._load_params(path), self._means, self._engine_changed)
             await pair.load(progress)
-            error = str(pair.death) if pair.death is not None else ""
+            error = ""
         except AppError as failure:
             error = str(failure)
         finally:
@@ -228,36 +237,33 @@ class LocalModel:
             self._show(replace(self._state, phase=ModelPhase.FAILED, doing="", error=error))
             return
         self._pair = pair
-        self._loaded_at = self._means.clock.now()
-        self._show(
-            replace(
-                self._state,
-                phase=ModelPhase.READY,
-                device=pair.loaded.device,
-                fraction=1.0,
-                doing="",
-                context_tokens=pair.loaded.context_tokens,
-                pool_tokens=pair.loaded.pool_tokens,
-                notes=pair.notes,
-            )
-        )
+        self._engine_changed(pair)
         self._idle.touch()
 
-    def _died(self, pair: Pair, death: Death) -> None:
+    def _engine_changed(self, pair: Pair) -> None:
+        """Show what the pair's engine does, and let go of a pair whose engine was given up."""
         if pair is not self._pair:
             return
-        quick = self._means.clock.now() - self._loaded_at < QUICK_DEATH_SECONDS
-        self._quick_deaths = self._quick_deaths + 1 if quick else 0
-        if self._quick_deaths < QUICK_DEATHS:
-            words = f"{death} The next message loads the model again."
-            self._unloaded(words)
-        else:
-            words = (
-                f"{death} That was {QUICK_DEATHS} times in a row soon after loading, so this model is given up. "
-                "Load it with a smaller pool, or choose another."
+        over, loaded = pair.engine.over, pair.loaded
+        if over is not None:
+            self._show(replace(self._state, phase=ModelPhase.FAILED, doing="", error=over[1]))
+            self._end_pair(*over)
+        elif pair.engine.serving:
+            self._show(
+                replace(
+                    self._state,
+                    phase=ModelPhase.READY,
+                    device=loaded.device,
+                    fraction=1.0,
+                    doing="",
+                    context_tokens=loaded.context_tokens,
+                    pool_tokens=loaded.pool_tokens,
+                    notes=pair.notes,
+                )
             )
-            self._show(replace(self._state, phase=ModelPhase.FAILED, error=words))
-        self._end_pair(FinishReason.ENGINE_DIED, words)
+        else:
+            loading = replace(self._state, phase=ModelPhase.LOADING, doing=STARTING_AGAIN)
+            self._show(replace(loading, fraction=pair.engine.fraction))
 
     def _unload_idle(self) -> None:
         if self._pair is None:
@@ -300,11 +306,15 @@ class LocalModel:
 
 
 @contextlib.contextmanager
-def _listening(pair: Pair, stream: EngineStream, answer: Answer) -> Iterator[None]:
-    """Whatever ends it, the engine is told and what was written is remembered."""
+def _listening(
+    pair: Pair, stream: EngineStream, answer: Answer, urgency: Urgency
+) -> Iterator[None]:
+    """The engine hears of every change of urgency; whatever ends it, it is told, and what was written is remembered."""
+    leave = urgency.watch(stream.set_priority)
     try:
         yield
     finally:
+        leave()
         stream.close()
         if not answer.ended:
             pair.keep(answer)

@@ -1,7 +1,10 @@
-"""One loaded model: an engine and a text worker side by side, and what the engine wrote so far."""
+"""One loaded model: an engine and a text worker side by side, and what the engine wrote so far.
+
+Either is replaced when it dies, and the other stays.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from app.chat.models import ChatMessage, Role
@@ -9,52 +12,80 @@ from app.chat.ports import Ended, Request
 from app.client.answer import Answer
 from app.client.child import OnProgress, Spawn, engine_child, text_child
 from app.client.clock import Clock, LoopClock
-from app.client.death import Death
-from app.client.engine import EngineClient, EngineStream
+from app.client.engine import EngineClient
+from app.client.recovery import DELAYS, Recovery
+from app.client.stream import EngineStream
 from app.client.text import Deadline, TextClient
+from app.client.warmth import Warmth
 from app.client.written import Written
-from app.errors import AppError, ContextFull, ModelError
+from app.errors import AppError, ContextFull, ModelError, TextError
 from app.text.stream import Vocabulary
-from app.wire import ChatLine, FinishReason, Loaded, LoadParams, Submit, Usage, VocabularyLoaded
+from app.wire import (
+    ChatLine,
+    Finished,
+    FinishReason,
+    Forget,
+    Loaded,
+    LoadParams,
+    Priority,
+    Rendered,
+    Sampling,
+    Submit,
+    Usage,
+    VocabularyLoaded,
+)
+
+_NEXT = ChatLine(Role.USER.value, "x")
+"""Stands for the message that the user is still typing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a model is run with: the two kinds of child, the clock, the deadline of the text worker."""
+    """What a model is run with: the two kinds of child, the clock, the deadline of the text worker, and the pauses
+    before a dead engine is started again."""
 
     engine: Spawn = engine_child
     text: Spawn = text_child
     clock: Clock = field(default_factory=LoopClock)
     deadline: Deadline = field(default_factory=Deadline)
+    delays: tuple[float, ...] = DELAYS
 
 
 MEANS = Means()
 
 
 class Pair:
-    """Load it once, stop it once.  `on_death` tells of the engine; a text worker that dies is replaced."""
+    """Load it once, stop it once.  `on_change` tells of the engine: `engine.serving` and `engine.over` say what."""
 
     def __init__(
-        self, params: LoadParams, means: Means, on_death: Callable[["Pair", Death], None]
+        self, params: LoadParams, means: Means, on_change: Callable[["Pair"], None]
     ) -> None:
         self._params = params
-        self._on_death = on_death
+        self._on_change = on_change
         self._written = Written()
         self._notes: dict[str, None] = {}
-        self._loaded: tuple[Loaded, VocabularyLoaded, Vocabulary] | None = None
-        self.engine = EngineClient(means.engine, clock=means.clock, on_death=self._died)
+        self._vocabulary: tuple[VocabularyLoaded, Vocabulary] | None = None
+        self._warmth = Warmth()
+        self._forgotten: list[int] = []
+        self.engine = EngineClient(
+            means.engine,
+            clock=means.clock,
+            on_change=self._engine_changed,
+            recovery=Recovery(means.delays),
+        )
         self.text = TextClient(means.text, params, clock=means.clock, deadline=means.deadline)
-        self.death: Death | None = None
 
     @property
     def loaded(self) -> Loaded:
         """What the engine said of the model."""
-        return self._facts[0]
+        return self.engine.loaded
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What had to be done otherwise than asked, or than the model wants, so far."""
-        return tuple(self._notes)
+        """What had to be done otherwise than asked, or than the model wants, so far; and how the last engine died."""
+        death = self.engine.death
+        again = (f"{death} It was started again.",) if death is not None else ()
+        return (*self._notes, *again)
 
     async def load(self, on_progress: OnProgress) -> None:
         """Raises AppError with the reason where one of the two fails; `stop` is to be called then too."""
@@ -62,15 +93,16 @@ class Pair:
             self.engine.load(self._params, on_progress), self.text.load(_ignore)
         )
         self._notes.update(dict.fromkeys(loaded.notes + greeting.notes))
-        self._loaded = (loaded, greeting, Vocabulary(greeting.pieces, greeting.ends))
+        self._vocabulary = (greeting, Vocabulary(greeting.pieces, greeting.ends))
 
     async def begin(self, request: Request) -> tuple[EngineStream, Answer]:
         """Render and submit; raises AppError, before the engine has heard of it, where that cannot be."""
-        loaded, greeting, vocabulary = self._facts
+        greeting, vocabulary = self._facts
         rendered = await self.text.render([self._line(message) for message in request.messages])
         self._notes.update(dict.fromkeys(rendered.notes))
-        if len(rendered.tokens) >= loaded.context_tokens:
-            raise ContextFull(len(rendered.tokens), loaded.context_tokens)
+        most = self.loaded.context_tokens
+        if len(rendered.tokens) >= most:
+            raise ContextFull(len(rendered.tokens), most)
         stream = self.engine.submit(
             Submit(
                 0,
@@ -79,13 +111,54 @@ class Pair:
                 max_tokens=request.max_tokens,
                 ignore_eos=request.ignore_eos,
                 end_tokens=greeting.end_tokens,
-                priority=request.priority,
-                marks=_marks(request, rendered.spans),
+                priority=request.urgency.priority,
+                marks=_marks(request.messages, rendered.spans),
+                owner=request.owner,
             )
         )
         # The format's own stop strings are what an end token is elsewhere.
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
         return stream, Answer(vocabulary, stop)
+
+    async def warm(self, request: Request) -> None:
+        """Have the beginning read that all requests have which go on from this one; see `Generator.warm`."""
+        messages = request.messages
+        if not self.engine.serving or not self._warmth.wanted(messages):
+            return
+        try:
+            # Templates write a message by what stands around it: it takes a next one to see where that begins.
+            rendered = await self.text.render([*map(self._line, messages), _NEXT])
+        except TextError:
+            return  # the message itself will be told why
+        start = rendered.spans[-1][0] if rendered.spans else 0
+        if 0 < start < self.loaded.context_tokens and await self._read(request, rendered, start):
+            self._warmth.remember(messages)
+
+    async def _read(self, request: Request, rendered: Rendered, length: int) -> bool:
+        """Have the first `length` tokens read; whether they were."""
+        stream = self.engine.submit(
+            Submit(
+                0,
+                rendered.tokens[: length + 1],  # the last one is not read
+                Sampling(temperature=0),
+                max_tokens=0,
+                priority=Priority.BACKGROUND,
+                marks=_marks(request.messages, rendered.spans),
+                owner=request.owner,
+            )
+        )
+        try:
+            while True:
+                for event in await stream.events():
+                    if isinstance(event, Finished):
+                        return event.reason is FinishReason.LENGTH
+        finally:
+            stream.close()
+
+    def forget(self, owner: int) -> None:
+        """Drop what the engine keeps of this chat; where there is none, as soon as there is one."""
+        self._forgotten.append(owner)
+        self._tell_forgotten()
 
     def refusal(self, error: AppError) -> Ended:
         """The end of a request that `begin` refused with `error`."""
@@ -112,30 +185,36 @@ class Pair:
         await asyncio.gather(self.engine.stop(), self.text.stop())
 
     @property
-    def _facts(self) -> tuple[Loaded, VocabularyLoaded, Vocabulary]:
-        if self._loaded is None:
+    def _facts(self) -> tuple[VocabularyLoaded, Vocabulary]:
+        if self._vocabulary is None:
             raise ModelError("The model is not loaded.")
-        return self._loaded
+        return self._vocabulary
 
     def _line(self, message: ChatMessage) -> ChatLine:
         ids = self._written.ids(message.content) if message.role is Role.ASSISTANT else ()
         return ChatLine(message.role.value, message.content, ids)
 
-    def _died(self, death: Death) -> None:
-        self.death = death
-        self._on_death(self, death)
+    def _engine_changed(self) -> None:
+        if not self.engine.serving:
+            self._warmth.clear()
+        self._tell_forgotten()
+        self._on_change(self)
+
+    def _tell_forgotten(self) -> None:
+        while self._forgotten and self.engine.serving:
+            self.engine.send(Forget(self._forgotten.pop()))
 
 
 def _ignore(_progress: object) -> None:
     """A vocabulary is there long before the weights."""
 
 
-def _marks(request: Request, spans: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
+def _marks(messages: Sequence[ChatMessage], spans: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
     """Where another request may fork off: the first user message, for a chat of the same system prompt, and the
     last two, which are edited and asked again."""
     starts = [
         start
-        for message, (start, _) in zip(request.messages, spans, strict=False)
+        for message, (start, _) in zip(messages, spans, strict=False)
         if message.role is Role.USER
     ]
     return tuple(sorted({*starts[:1], *starts[-2:]}))

@@ -11,6 +11,9 @@ from app.engine.sequence import Sequence
 _GROWTH = 16
 """Cells kept for each active sequence when another one is let in beside it."""
 
+_WORTH_A_TIP = 16
+"""Tokens that a fork must save before another request keeps its state for it."""
+
 
 class Admission:
     """Lets requests into the pool, the most urgent first; one that finds no room holds back those after it."""
@@ -46,14 +49,19 @@ class Admission:
     def _waits_for_prefix(self, sequence: Sequence, available: int, active: Seq[Sequence]) -> bool:
         """Whether another request is just reading tokens that this one begins with.
 
-        Even one token is worth the wait: the step is spent on the common prefix either way.
+        Even one token is worth the wait: the step is spent on the common prefix either way.  Where a fork needs
+        a kept tip, the other is made to keep one, which is only worth it for more.
         """
-        if self._kind is MemoryKind.RECURRENT:
-            return False
+        cuttable = self._kind is MemoryKind.ATTENTION
         for other in active:
             common = common_prefix(other.tokens.view, sequence.tokens.view)
-            if available < common and other.evaluated < common:
+            useful = min(common, len(sequence.tokens) - 1)
+            if cuttable and available < common and other.evaluated < common:
                 other.boost = min(other.boost, sequence.priority)
+                return True
+            if not cuttable and other.evaluated < useful and useful - available >= _WORTH_A_TIP:
+                other.boost = min(other.boost, sequence.priority)
+                other.marks = tuple(sorted({*other.marks, useful}))
                 return True
         return False
 

@@ -22,9 +22,9 @@ class MemoryKind(Enum):
     """How a model remembers; it decides how far a prefix may be reused.
 
     ATTENTION: any prefix of any sequence; a saved state may be used in part.
-    WINDOW: a sliding window kept in full length: as ATTENTION, but a saved state holds only its last window, so
-    that it is good at its tip alone.
-    RECURRENT: only a whole sequence at its tip; a shorter prefix needs a state that is gone (recurrent, hybrid).
+    WINDOW: a sliding window.  Cells that have left a sequence's window are given to whoever needs one (with
+    `swa_full` too, once the pool has been gone through), so that a prefix is only whole where its tip was kept.
+    RECURRENT: one state after the last token; the same holds (recurrent, hybrid).
     """
 
     ATTENTION = "attention"
@@ -99,7 +99,22 @@ class Backend(Protocol):
     @property
     def info(self) -> BackendInfo: ...
 
-    def decode(self, batch: Batch) -> DecodeResult: ...
+    def decode(self, batch: Batch) -> DecodeResult:
+        """Evaluate the rows; after ABORTED some first part of them may have been evaluated: ask `span`."""
+        ...
+
+    @property
+    def can_interrupt(self) -> bool:
+        """Whether an interrupted decode leaves a state that can be trusted (not on a recurrent memory)."""
+        ...
+
+    def interrupt(self) -> None:
+        """Let a decode that runs, or the next one, end early with ABORTED; may be called from any thread."""
+        ...
+
+    def rearm(self) -> None:
+        """Take back an interrupt that came too late."""
+        ...
 
     def argmax(self, rows: Sequence[int], *, ban_ends: Sequence[bool]) -> list[int]:
         """The best token of each output `rows[i]` (an index into the outputs, in batch order).

@@ -7,6 +7,7 @@ made without it, and `notes` says so.
 
 import ctypes
 import os
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,6 +52,8 @@ class LlamaBackend:
             end_tokens=model.end_tokens,
         )
         self._arrays = _BatchArrays(api, self.info.batch)
+        self.can_interrupt = model.kind is not MemoryKind.RECURRENT
+        self._interrupt = _Interrupt(api, self._context) if self.can_interrupt else None
         self._outputs = 0
         self._ends = np.array(self.info.end_tokens, np.intp)
 
@@ -62,6 +65,14 @@ class LlamaBackend:
             return DecodeResult.INVALID if code == -1 else DecodeResult.FAILED
         self._api.llama_synchronize(self._context)
         return DecodeResult(code)
+
+    def interrupt(self) -> None:
+        if self._interrupt is not None:
+            self._interrupt.set(on=True)
+
+    def rearm(self) -> None:
+        if self._interrupt is not None:
+            self._interrupt.set(on=False)
 
     def argmax(self, rows: Sequence[int], *, ban_ends: Sequence[bool]) -> list[int]:
         if not rows:
@@ -150,12 +161,19 @@ class LlamaBackend:
                     "Flash attention is not possible with this model; it runs without."
                 )
         if not context:
-            raise ModelError(
-                f"There is not enough memory for a pool of {params.pool_tokens:,} tokens "
-                f"({params.kv_type}).",
-                "Choose a smaller pool in the settings.",
-            )
+            raise _no_context(params)
         return context
+
+
+def _no_context(params: LoadParams) -> ModelError:
+    memory = f"There is not enough memory for a pool of {params.pool_tokens:,} tokens"
+    if params.kv_type == "f16":
+        return ModelError(f"{memory}.", "Choose a smaller pool in the settings.")
+    # A compressed pool needs flash attention, so that there is nothing to fall back to.
+    return ModelError(
+        f"{memory}, or this model cannot be used with a compressed one ({params.kv_type}).",
+        "Choose f16 or a smaller pool in the settings.",
+    )
 
 
 def _sequence_ids(kind: MemoryKind, running: int) -> int:
@@ -175,8 +193,9 @@ def _context_params(api: Any, params: LoadParams, ids: int) -> Any:
     native.flash_attn_type = api.LLAMA_FLASH_ATTN_TYPE_ENABLED
     native.type_k = native.type_v = getattr(api, _KV_TYPES[params.kv_type])
     native.offload_kqv = params.kv_offload
-    # With the window in full length a prefix can be shared anywhere, as on plain attention.
-    native.swa_full = True
+    # In full length the window's layers would cost up to six times as much, and its old cells are recycled all the
+    # same; forks go by kept tips instead.
+    native.swa_full = False
     native.no_perf = True
     return native
 
@@ -186,6 +205,23 @@ def default_threads() -> int:
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     return cores - 1 if cores > 2 else cores
+
+
+class _Interrupt:
+    """A flag that llama.cpp looks at between graph nodes, without any Python call.
+
+    The abort function is the C library's `strlen` over two bytes: it is not 0 when the first byte is set.  A
+    Python callback would take the interpreter's lock hundreds of times in each decode.
+    """
+
+    def __init__(self, api: Any, context: Any) -> None:
+        library = ctypes.CDLL("msvcrt") if sys.platform == "win32" else ctypes.CDLL(None)
+        self._bytes = ctypes.create_string_buffer(2)
+        self._function = ctypes.cast(library.strlen, api.ggml_abort_callback)
+        api.llama_set_abort_callback(context, self._function, ctypes.addressof(self._bytes))
+
+    def set(self, *, on: bool) -> None:
+        self._bytes[0] = b"\x01" if on else b"\x00"
 
 
 class _BatchArrays:

@@ -13,11 +13,13 @@ from app.engine.admission import Admission
 from app.engine.backend import Backend, DecodeResult
 from app.engine.batch import Call, build, slot_of
 from app.engine.cost import CostModel, Shape
+from app.engine.hit_rate import HitRate
 from app.engine.outbox import Outbox
 from app.engine.pool import Pool, Slot
 from app.engine.scheduler import Pace, Plan, choose_rows, plan, prefill_budget
 from app.engine.sequence import Sequence
-from app.wire import Counters, FinishReason, Priority, Step, Submit
+from app.engine.state_files import StateFiles
+from app.wire import Abort, Counters, FinishReason, Priority, RecentHits, Step, Submit
 
 _IDLE_SECONDS = 2.0
 """How long an idle chat's cells stay in the pool beside running work, which they slow."""
@@ -39,6 +41,7 @@ class Engine:
         new_seed: Callable[[], int],
         pace: Pace | None = None,
         spill_bytes: int = 0,
+        files: StateFiles | None = None,
     ) -> None:
         self._backend = backend
         self._info = backend.info
@@ -47,12 +50,14 @@ class Engine:
         self._new_seed = new_seed
         self._pace = pace or Pace()
         self._cost = CostModel()
-        self._pool = Pool(backend, spill_bytes)
+        self._pool = Pool(backend, spill_bytes, files)
         self._sequences: dict[int, Sequence] = {}
         self._arrivals = 0
+        self._hit_rate = HitRate()
         self._admission = Admission(self._pool, backend.info.kind)
         self._out = Outbox()
         self._ends = frozenset(backend.info.end_tokens)
+        self._reading_now: tuple[tuple[int, int], ...] = ()
 
     # --- commands --------------------------------------------------------------------------------------------
 
@@ -80,6 +85,33 @@ class Engine:
         sequence = self._sequences.get(request_id)
         if sequence is not None:
             sequence.priority = priority
+
+    def forget(self, owner: int) -> None:
+        """Drop what is kept of a chat; what one of its requests still uses goes when that has ended."""
+        for sequence in self._sequences.values():
+            if sequence.submit.owner == owner and sequence.slot is not None:
+                sequence.slot.owner = 0
+        self._pool.forget(owner)
+
+    def rest(self) -> bool:
+        """To be called while there is no work: checks the mirrors, and keeps what a restart would lose.
+
+        False when there is nothing left to do.
+        """
+        self.check()
+        return self._pool.rest()
+
+    def worth_interrupting(self, command: Abort | Submit) -> bool:
+        """Whether this command should end the decode that runs now; the one method for other threads.
+
+        Only a step that does nothing but read is interrupted: by the end of a request that is being read, or by
+        a front chat's request.
+        """
+        reading = self._reading_now
+        if isinstance(command, Abort):
+            return any(request_id == command.request_id for request_id, _ in reading)
+        urgent = command.priority is Priority.FRONT
+        return urgent and bool(reading) and all(level > Priority.FRONT for _, level in reading)
 
     @property
     def has_work(self) -> bool:
@@ -112,6 +144,7 @@ class Engine:
 
     def _start(self, sequence: Sequence, slot: Slot) -> None:
         sequence.slot = slot
+        slot.owner = sequence.submit.owner
         sequence.waited = 0
         sequence.place = 0
         if self._pool.wants_tips:
@@ -121,6 +154,11 @@ class Engine:
             sequence.admitted = True
             sequence.cached = min(slot.length, sequence.prompt_length)
             self._out.began(sequence, self._clock() - sequence.submitted_at)
+            self._hit_rate.began(
+                sequence.submit.owner,
+                sequence.tokens.view[: sequence.prompt_length],
+                sequence.cached,
+            )
         if not sequence.wants_token and sequence.remaining <= 1:
             self._finish(sequence, FinishReason.LENGTH)
 
@@ -166,8 +204,14 @@ class Engine:
     def _decode(self, current: Plan) -> float:
         call = build(current)
         began = self._clock()
+        if self._backend.can_interrupt and not current.rows:
+            self._reading_now = tuple((one.id, one.level) for one, _ in current.chunks)
         result = self._backend.decode(call.batch)
+        self._reading_now = ()
         seconds = self._clock() - began
+        if result is DecodeResult.ABORTED:
+            self._keep_what_was_read(call)
+            return seconds
         if result is DecodeResult.NO_ROOM:
             self._squeeze(call)
             return seconds
@@ -185,6 +229,21 @@ class Engine:
         self._cost.observe(shape, seconds)
         self._choose(call.outputs)
         return seconds
+
+    def _keep_what_was_read(self, call: Call) -> None:
+        """After an interrupt: the backend says how far each sequence came."""
+        for sequence, _ in call.parts:
+            slot = slot_of(sequence)
+            read = self._backend.span(slot.id)[1] + 1 - slot.length
+            if read == sequence.remaining:
+                # Evaluated to its end, but without logits to choose from: the last token is done again.
+                read -= 1
+                self._backend.remove(slot.id, slot.length + read, None)
+            self._pool.append(slot, sequence.next_tokens(read))
+            self._out.totals.read += read
+            self._out.reading(sequence)
+        self._out.totals.steps += 1
+        self._out.totals.interrupted += 1
 
     def _squeeze(self, call: Call) -> None:
         """llama.cpp found no room although the mirror did (a fragmented window): give up what can be."""
@@ -247,6 +306,7 @@ class Engine:
 
     def _finish(self, sequence: Sequence, reason: FinishReason, error: str = "") -> None:
         if sequence.slot is not None:
+            self._hit_rate.ended(sequence.submit.owner, sequence.slot.tokens.view)
             self._pool.idle(sequence.slot, self._clock())
             sequence.slot = None
         sequence.sampler.close()
@@ -275,12 +335,17 @@ class Engine:
         waiting = (sequence for sequence in self._sequences.values() if sequence.slot is None)
         return sorted(waiting, key=lambda sequence: sequence.urgency)
 
+    def _recent(self) -> RecentHits:
+        hits = self._hit_rate.hits
+        return RecentHits(hits.prompt, hits.cached, hits.possible, hits.changed, hits.changed_at)
+
     def _counters(self, current: Plan, seconds: float, decode_seconds: float) -> Counters:
         active = self._active()
         running = sum(sequence.running for sequence in active)
         cells = self._pool.cells
         return Counters(
             **asdict(self._out.totals),
+            recent=self._recent(),
             rows=len(current.rows),
             chunk=current.chunk_tokens,
             step_ms=seconds * 1000,

@@ -1,19 +1,47 @@
-"""A record of every call that changes the pool, for tests that replay it (behind a switch, never in normal use).
+"""A record of every call on the context, for tests that replay it (behind a switch, never in normal use).
 
-One JSON object a line: `{"decode": {"tokens", "positions", "sequences", "outputs"}, "at": seconds}`,
-`{"remove": [sequence, start, end]}`, `{"copy": [source, target, start, end]}`, `{"save": sequence, "name"}` or
-`{"restore": sequence, "name"}` (a name stands for the saved bytes; likewise `save_tip` and `load_tip`), in the
-order of the calls.
+One JSON object a line, in the order of the calls:
+`{"decode": {"tokens", "positions", "sequences", "outputs"}, "result", "at": seconds}`, and for an interrupted one
+the `spans` that its sequences have afterwards;
+`{"remove": [sequence, start, end]}`, `{"copy": [source, target, start, end]}`;
+`{"save": sequence, "name"}` and `{"restore": sequence, "name"}` (a name stands for the saved bytes), likewise
+`save_tip` and `load_tip`; `{"argmax": outputs, "ban_ends", "tokens"}`;
+`{"sampler": number, "sampling", "seed", "ban_ends"}` and `{"sample": number, "row", "token"}`.
+Each has the id of the `thread` that made the call.
 """
 
 import hashlib
+import itertools
 import json
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import TextIO
 
 from app.engine.backend import Backend, BackendInfo, Batch, DecodeResult, Sampler
 from app.wire import Sampling
+
+
+class LoggedSampler:
+    """A sampler that writes down what it chooses, from which row."""
+
+    def __init__(self, inner: Sampler, number: int, write: Callable[..., None]) -> None:
+        self._inner = inner
+        self._number = number
+        self._write = write
+
+    @property
+    def greedy(self) -> bool:
+        return self._inner.greedy
+
+    def sample(self, row: int) -> int:
+        token = self._inner.sample(row)
+        self._write(sample=self._number, row=row, token=token)
+        return token
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 class LoggedBackend:
@@ -22,6 +50,7 @@ class LoggedBackend:
     def __init__(self, inner: Backend, file: TextIO) -> None:
         self._inner = inner
         self._file = file
+        self._numbers = itertools.count()
 
     @property
     def info(self) -> BackendInfo:
@@ -29,23 +58,39 @@ class LoggedBackend:
 
     def decode(self, batch: Batch) -> DecodeResult:
         result = self._inner.decode(batch)
-        self._write(
-            decode={
-                "tokens": batch.tokens.tolist(),
-                "positions": batch.positions.tolist(),
-                "sequences": batch.sequences.tolist(),
-                "outputs": batch.outputs.tolist(),
-            },
-            result=int(result),
-            at=time.monotonic(),
-        )
+        call = {
+            "tokens": batch.tokens.tolist(),
+            "positions": batch.positions.tolist(),
+            "sequences": batch.sequences.tolist(),
+            "outputs": batch.outputs.tolist(),
+        }
+        facts: dict[str, object] = {}
+        if result is DecodeResult.ABORTED:
+            facts["spans"] = {str(one): self.span(one) for one in set(call["sequences"])}
+        self._write(decode=call, result=int(result), at=time.monotonic(), **facts)
         return result
 
+    @property
+    def can_interrupt(self) -> bool:
+        return self._inner.can_interrupt
+
+    def interrupt(self) -> None:
+        self._inner.interrupt()
+
+    def rearm(self) -> None:
+        self._inner.rearm()
+
     def argmax(self, rows: Sequence[int], *, ban_ends: Sequence[bool]) -> list[int]:
-        return self._inner.argmax(rows, ban_ends=ban_ends)
+        tokens = self._inner.argmax(rows, ban_ends=ban_ends)
+        if tokens:
+            self._write(argmax=list(rows), ban_ends=list(ban_ends), tokens=tokens)
+        return tokens
 
     def sampler(self, sampling: Sampling, *, seed: int, ban_ends: bool) -> Sampler:
-        return self._inner.sampler(sampling, seed=seed, ban_ends=ban_ends)
+        inner = self._inner.sampler(sampling, seed=seed, ban_ends=ban_ends)
+        number = next(self._numbers)
+        self._write(sampler=number, sampling=asdict(sampling), seed=seed, ban_ends=ban_ends)
+        return LoggedSampler(inner, number, self._write)
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool:
         done = self._inner.remove(sequence, start, end)
@@ -84,6 +129,7 @@ class LoggedBackend:
         self._file.close()
 
     def _write(self, **record: object) -> None:
+        record["thread"] = threading.get_ident()
         self._file.write(json.dumps(record) + "\n")
         self._file.flush()
 

@@ -3,7 +3,8 @@
 The next token is a hash of all (position, token) pairs that the sequence can see, so that a wrong prefix, a
 dirty sequence or a neighbour's cell shows up as a wrong answer although the decode returned 0, as it does with
 the real library.  A recurrent memory keeps one running hash instead: a partial copy hands over the latest
-state, and a tail cannot be removed.  A WINDOW memory sees its last tokens only, and saves no more.
+state, and a tail cannot be removed.  A WINDOW memory sees its last tokens only,
+forgets the others at once, and saves no more.
 """
 
 import hashlib
@@ -64,6 +65,8 @@ class FakeBackend:
             vocabulary=64,
             end_tokens=(END,),
         )
+        self.can_interrupt = kind is not MemoryKind.RECURRENT
+        self.interrupted = False
         self._cells: list[tuple[int, int, set[int]]] = []
         self._states: dict[int, int] = {}
         self._windows: dict[int, dict[int, int]] = {}
@@ -73,7 +76,14 @@ class FakeBackend:
         self.decodes = 0
         self.most_rows = 0
 
+    def interrupt(self) -> None:
+        self.interrupted = True
+
+    def rearm(self) -> None:
+        self.interrupted = False
+
     def decode(self, batch: Batch) -> DecodeResult:
+        """An interrupt comes in the middle: what was evaluated before it stays."""
         if not self._valid(batch):
             return DecodeResult.INVALID
         if len(self._cells) + batch.size > self.info.cells:
@@ -81,7 +91,10 @@ class FakeBackend:
         self.decodes += 1
         self._next, self.output_rows = [], []
         rows = zip(batch.tokens, batch.positions, batch.sequences, batch.outputs, strict=True)
+        stop_at = batch.size // 2 if self.interrupted else batch.size
         for index, (token, position, sequence, output) in enumerate(rows):
+            if index == stop_at:
+                return DecodeResult.ABORTED
             self._evaluate(int(sequence), int(position), int(token))
             if output:
                 self.output_rows.append(index)
@@ -152,6 +165,8 @@ class FakeBackend:
 
     def span(self, sequence: int) -> tuple[int, int]:
         positions = [position for position, _, owners in self._cells if sequence in owners]
+        if self.info.kind is MemoryKind.WINDOW:
+            positions = list(self._windows.get(sequence, {}))
         return (min(positions), max(positions)) if positions else (-1, -1)
 
     def close(self) -> None:
@@ -175,7 +190,9 @@ class FakeBackend:
     def _evaluate(self, sequence: int, position: int, token: int) -> None:
         self._cells.append((position, token, {sequence}))
         self._states[sequence] = _hash(self._states.get(sequence, 7), token)
-        self._windows.setdefault(sequence, {})[position] = token
+        window = self._windows.setdefault(sequence, {})
+        window[position] = token
+        self._windows[sequence] = {p: t for p, t in window.items() if p > position - WINDOW}
 
     def _best(self, sequence: int) -> int:
         if self.info.kind is MemoryKind.RECURRENT:

@@ -26,6 +26,7 @@ class Totals:
     reused: int = 0
     prompt: int = 0
     parked: int = 0
+    interrupted: int = 0
     queue_wait_ms: float = 0.0
 
 

@@ -7,10 +7,12 @@ every step; their states are then kept outside the pool, as far as the budget go
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from app.engine.backend import Backend, MemoryKind, TokenArray
 from app.engine.cells import Cells, Handles
 from app.engine.prefix import Held, best_match
+from app.engine.state_files import StateFiles
 from app.engine.states import Segment, StateTree, Tip
 from app.engine.token_buffer import TokenBuffer
 
@@ -24,7 +26,17 @@ _WORTH_RESTORING = 16
 class Slot:
     """One sequence id and what is evaluated in it: positions [0, len(tokens))."""
 
-    __slots__ = ("busy", "cells", "cuttable", "id", "idle_since", "last_used", "tips", "tokens")
+    __slots__ = (
+        "busy",
+        "cells",
+        "cuttable",
+        "id",
+        "idle_since",
+        "last_used",
+        "owner",
+        "tips",
+        "tokens",
+    )
 
     def __init__(self, sequence_id: int, *, cuttable: bool) -> None:
         self.id = sequence_id
@@ -35,6 +47,7 @@ class Slot:
         self.last_used = 0
         self.idle_since = 0.0
         self.tips: list[Tip] = []
+        self.owner = 0
 
     @property
     def held(self) -> Held:
@@ -65,9 +78,13 @@ class Source:
 class Pool:
     """The slots of one backend, and `spill_bytes` of states outside it."""
 
-    def __init__(self, backend: Backend, spill_bytes: int = 0) -> None:
+    def __init__(
+        self, backend: Backend, spill_bytes: int = 0, files: StateFiles | None = None
+    ) -> None:
         self._backend = backend
-        self._cuttable = backend.info.kind is not MemoryKind.RECURRENT
+        self.files = files
+        self._rested: set[int] = set()
+        self._cuttable = backend.info.kind is MemoryKind.ATTENTION
         self.cells = Cells(backend.info.cells)
         self.states = StateTree(spill_bytes, exact=backend.info.kind is not MemoryKind.ATTENTION)
         # The last id is for moving ranges in and out; it is empty between any two calls.
@@ -76,6 +93,9 @@ class Pool:
         self._slots: dict[int, Slot] = {}
         self._clock = 0
         self.restored = 0
+        for blob in files.scan() if files else ():
+            if not self.states.adopt(blob) and files and blob.file:
+                files.delete(blob.file)
 
     @property
     def ids_used(self) -> int:
@@ -175,8 +195,46 @@ class Pool:
     def spill(self, slot: Slot) -> None:
         """Empty the slot and give back its id; its state is kept outside as far as the budget goes."""
         if slot.length and self.states.budget:
-            self.states.put(slot.tokens.view, lambda start, end: self._save(slot, start, end))
+            self._keep(slot)
         self._drop(slot)
+
+    def _keep(self, slot: Slot) -> None:
+        self.states.put(
+            slot.tokens.view,
+            lambda start, end: self._save(slot, start, end),
+            slot.tips,
+            slot.owner,
+        )
+
+    def rest(self) -> bool:
+        """While nothing runs: keep the state of one more idle chat, or bring one more to disk.
+
+        False when there is nothing left to do.
+        """
+        self._delete_dropped()
+        for slot in sorted(self._slots.values(), key=lambda one: -one.last_used):
+            worth = slot.owner and self.states.budget and not slot.busy
+            if worth and not self.states.holds(slot.tokens.view) and slot.id not in self._rested:
+                # Once for each rest of a slot, or one that does not fit would be saved again and again.
+                self._rested.add(slot.id)
+                self._keep(slot)
+                return True
+        files = self.files
+        return files is not None and any(files.order(blob) for blob in self.states.unwritten())
+
+    def forget(self, owner: int) -> None:
+        """Drop all that is kept of a chat, in the pool (where it is idle), outside and on disk."""
+        for slot in self.slots:
+            if slot.owner == owner and not slot.busy:
+                self._drop(slot)
+        self.states.forget_owner(owner)
+        self._delete_dropped()
+
+    def _delete_dropped(self) -> None:
+        while self.states.dropped:
+            path = self.states.dropped.pop()
+            if self.files:
+                self.files.delete(path)
 
     def retire(self, before: float) -> bool:
         """Spill one slot that has been idle since before this time; whether there was one."""
@@ -241,9 +299,10 @@ class Pool:
 
     def _fork(self, source: Slot, target: Slot, length: int) -> Slot:
         self._backend.copy(source.id, target.id, 0, length)
-        if not source.cuttable and length < source.length:
-            tip = next(tip for tip in source.tips if tip.at == length)
-            if not self._backend.load_tip(target.id, tip.data):
+        if not source.cuttable:
+            tip = self._tip_at(source, length)
+            # Its own tip at the end too: a window's cells that two sequences hold are never given free.
+            if tip is None or not self._backend.load_tip(target.id, tip):
                 # The copy's cells without their state would answer wrong: read everything.
                 self._backend.remove(target.id, 0, None)
                 return target
@@ -251,15 +310,20 @@ class Pool:
         target.cells.extend(source.handles[:length])
         target.tokens.extend(source.tokens.view[:length])
         target.tips = [tip for tip in source.tips if tip.at <= length]
-        # Part of a restored window is as little cuttable as the whole.
-        target.cuttable = source.cuttable
         return target
 
+    def _tip_at(self, slot: Slot, length: int) -> bytes | None:
+        if length == slot.length:
+            return self._backend.save_tip(slot.id)
+        return next((tip.data for tip in slot.tips if tip.at == length), None)
+
     def _wake(self, slot: Slot) -> None:
+        self._rested.discard(slot.id)
         slot.busy = True
         self.cells.mark_busy(slot.handles)
 
     def _drop(self, slot: Slot) -> None:
+        self._rested.discard(slot.id)
         self._backend.remove(slot.id, 0, None)
         self.cells.release(slot.handles, busy=slot.busy)
         del self._slots[slot.id]
@@ -282,6 +346,9 @@ class Pool:
         self._backend.remove(self._scratch, 0, None)
         return data
 
+    def _load(self, path: Path) -> bytes | None:
+        return self.files.load(path) if self.files else None
+
     def _restore(self, slot: Slot, segment: Segment, wanted: TokenArray) -> bool:
         blob = segment.blob
         start = slot.length
@@ -290,7 +357,8 @@ class Pool:
         # A state that is used whole goes where it belongs; of any other only a range is taken.
         whole = start == 0 and segment.end == blob.end
         target = slot.id if whole else self._scratch
-        if not self._backend.restore(target, blob.data):
+        data = self.states.data_of(blob, self._load)
+        if data is None or not self._backend.restore(target, data):
             self.states.forget(blob)
             return False
         if not whole:
@@ -302,6 +370,5 @@ class Pool:
                 self.states.forget(blob)
                 return False
         self.append(slot, wanted[start : segment.end])
-        slot.cuttable = slot.cuttable and not self.states.exact
         self.restored += segment.end - start
         return True

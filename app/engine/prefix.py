@@ -22,9 +22,8 @@ def common_prefix(left: TokenArray, right: TokenArray) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a sequence holds.  `cuttable` says whether any prefix of it may be reused: not on a recurrent memory,
-    and not after a sliding window was restored, which has only its last window.  `tips` are the positions at
-    which it may be reused all the same, because the state there was kept."""
+    """What a sequence holds.  `cuttable` says whether any prefix of it may be reused (plain attention only); `tips`
+    are the positions at which it may be all the same, because the state there was kept."""
 
     tokens: TokenArray
     cuttable: bool

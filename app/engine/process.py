@@ -12,13 +12,14 @@ import sys
 import time
 import traceback
 from multiprocessing.connection import Connection
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from app import __version__, log
 from app.pump import Pump
 from app.wire import (
     PROTOCOL,
     Abort,
+    Forget,
     Heartbeat,
     LastWords,
     Load,
@@ -33,10 +34,16 @@ from app.wire import (
     Submit,
 )
 
+if TYPE_CHECKING:
+    from app.engine.backend import Backend
+    from app.engine.core import Engine
+
 _LOG = logging.getLogger(__name__)
 _BEAT_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
 _NICE = 5
+_GOODBYE_SECONDS = 1.5
+"""How long the states of chats may be saved when the process is to end; the app waits a little longer."""
 
 
 def main(connection: "Connection[Message, Message]", process_name: str) -> None:
@@ -74,10 +81,21 @@ class _Process:
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
         # The end of the pipe is a Shutdown like any other.
         self._pump = Pump(
-            connection, self._inbox.put, lambda: self._inbox.put(Shutdown()), name="engine-pump"
+            connection, self._take, lambda: self._inbox.put(Shutdown()), name="engine-pump"
         )
+        self._engine: Engine | None = None
+        self._backend: Backend | None = None
         self._last_sent = time.monotonic()
         self._stopping = False
+
+    def _take(self, message: Message) -> None:
+        """On the pump's thread: put a command into the inbox, and end a long read for one that is urgent."""
+        self._inbox.put(message)
+        engine, backend = self._engine, self._backend
+        if engine is None or backend is None or not isinstance(message, Abort | Submit):
+            return
+        if engine.worth_interrupting(message):
+            backend.interrupt()
 
     def send(self, message: Message) -> None:
         self._last_sent = time.monotonic()
@@ -143,29 +161,44 @@ class _Process:
             self.send(LoadFailed(str(error)))
             return
         self.send(_loaded(api, model, backend, params))
-        self._loop(backend, params)
+        self._loop(backend, params, model.fingerprint)
         backend.close()
         model.close()
 
-    def _loop(self, backend: Any, params: LoadParams) -> None:
+    def _loop(self, backend: Any, params: LoadParams, fingerprint: str) -> None:
         from app.engine.core import Engine
+        from app.engine.scheduler import Pace
 
+        files = _state_files(fingerprint, params)
+        logged = _logged(backend)
         engine = Engine(
-            _logged(backend),
+            logged,
             most_running=params.sequences,
             clock=time.perf_counter,
             new_seed=lambda: secrets.randbits(32),
+            pace=Pace(gap=params.gap),
             spill_bytes=params.spill_bytes,
+            files=files,
         )
+        self._engine, self._backend = engine, logged
         while True:
+            logged.rearm()
             if not self._drain(engine):
-                return
+                break
             if engine.has_work:
                 self.send(engine.step())
+
+        deadline = time.monotonic() + _GOODBYE_SECONDS
+        while time.monotonic() < deadline and engine.rest():
+            pass
+        if files is not None:
+            files.close(max(0.0, deadline - time.monotonic()))
 
     def _drain(self, engine: Any) -> bool:
         """Take all commands there are; wait for one when there is nothing else to do."""
         message = self._next(0 if engine.has_work else _BEAT_SECONDS)
+        if message is None and not engine.has_work:
+            engine.rest()
         while message is not None:
             if isinstance(message, Submit):
                 engine.submit(message)
@@ -173,6 +206,8 @@ class _Process:
                 engine.abort(message.request_id)
             elif isinstance(message, SetPriority):
                 engine.set_priority(message.request_id, message.priority)
+            elif isinstance(message, Forget):
+                engine.forget(message.owner)
             elif isinstance(message, Shutdown):
                 return False
             else:
@@ -195,6 +230,20 @@ def _logged(backend: Any) -> Any:
     from app.engine.decode_log import LoggedBackend
 
     return LoggedBackend(backend, Path(path).open("w", encoding="utf-8"))
+
+
+def _state_files(fingerprint: str, params: LoadParams) -> Any:
+    """Where the states of chats lie, for this model under these parameters; None where none are to be written."""
+    if not params.states_folder:
+        return None
+    from pathlib import Path
+
+    from app import llama
+    from app.engine.state_files import StateFiles
+
+    # Whatever changes the cells' meaning or layout makes the state a foreign one.
+    layout = f"{fingerprint}/{params.kv_type}/{llama.version()}"
+    return StateFiles(Path(params.states_folder) / fingerprint, layout, params.disk_bytes)
 
 
 def _loaded(api: Any, model: Any, backend: Any, params: LoadParams) -> Loaded:

@@ -8,11 +8,13 @@ Where a memory can only be restored at its tip (recurrent, hybrid, sliding windo
 then holds everything from 0 to the end of its sequence, and a match is only good at the end of a node: at the
 sequence's own, or where a tip was kept.
 
-The bytes are bounded by a budget; the least recently used leaf goes first.
+The bytes in memory are bounded by a budget: the least recently used go first, to their file where they have one,
+otherwise for good.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -20,14 +22,34 @@ from app.engine.backend import TokenArray
 from app.engine.prefix import common_prefix
 
 
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The state at a position of a sequence, besides its cells."""
+
+    at: int
+    data: bytes
+
+
 @dataclass(eq=False, slots=True)
 class Blob:
-    """Saved cells of positions [start, end)."""
+    """Saved cells of positions [start, end) of a chat of `owner` (0: nobody's, kept in memory only).
+
+    `data` is None while the bytes are only in `file`.  `tokens` are those of positions [0, end).
+    """
 
     start: int
     end: int
-    data: bytes
+    data: bytes | None
+    tokens: TokenArray
+    owner: int = 0
     users: int = 1
+    tips: tuple["Tip", ...] = ()
+    file: Path | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return len(self.data or b"") + sum(len(tip.data) for tip in self.tips)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +60,6 @@ class Segment:
     start: int
     end: int
     tip: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tip:
-    """The state at a position of a sequence, besides its cells."""
-
-    at: int
-    data: bytes
 
 
 @dataclass(eq=False, slots=True)
@@ -70,6 +84,8 @@ class StateTree:
         self.budget = budget
         self.exact = exact
         self.bytes = 0
+        self.dropped: list[Path] = []
+        """Files of blobs that are in the tree no more; to be deleted by whoever keeps the files."""
         self._root = _Node(np.empty(0, np.int32), 0, None)
         self._clock = 0
 
@@ -93,11 +109,21 @@ class StateTree:
         self._touch([node for node, _ in path])
         return segments
 
+    def holds(self, tokens: TokenArray) -> bool:
+        """Whether the state of exactly `tokens` is kept."""
+        path = list(self._walk(tokens))
+        if not path:
+            return False
+        node, common = path[-1]
+        whole = node.start + common == len(tokens)
+        return whole and node.blob is not None and (not self.exact or common == len(node.tokens))
+
     def put(
         self,
         tokens: TokenArray,
         save: Callable[[int, int], bytes | None],
         tips: Sequence[Tip] = (),
+        owner: int = 0,
     ) -> None:
         """Keep the state of `tokens`; `save(start, end)` gives the bytes of what is not there yet.
 
@@ -111,13 +137,62 @@ class StateTree:
         start = 0 if self.exact else node.end
         data = save(start, len(tokens))
         size = len(data or b"") + sum(len(tip.data) for tip in tips)
-        if data is None or not self._make_room(size, keep=node):
-            return
-        blob = Blob(start, len(tokens), data)
-        self.bytes += len(data)
-        self._attach(node, tokens, blob)
-        for tip in tips:
-            self._attach_tip(tokens, tip, blob)
+        if data is not None and self._make_room(size, keep=node):
+            blob = Blob(start, len(tokens), data, tokens.copy(), owner, tips=tuple(tips))
+            self._add(node, blob)
+
+    def adopt(self, blob: Blob) -> bool:
+        """Take in a blob that lies in a file; False when what comes before it is missing."""
+        node = self._node_at(blob.tokens)
+        if node.blob is not None and node.end == blob.end:
+            return False
+        if not self.exact and (node.end != blob.start or (node.parent and node.blob is None)):
+            return False
+        if not self._make_room(blob.size, keep=node):
+            return False
+        self._add(node, blob)
+        return True
+
+    def data_of(self, blob: Blob, load: Callable[[Path], bytes | None]) -> bytes | None:
+        """The blob's bytes, read from its file by `load` where they are not in memory; None when that fails."""
+        if blob.data is None and blob.file is not None:
+            data = load(blob.file)
+            if data is None:
+                return None
+            if self._make_room(len(data), keep=self._root):
+                blob.data = data
+                self.bytes += len(data)
+            return data
+        return blob.data
+
+    def blobs(self) -> list[Blob]:
+        """Every blob once, the least recently used first."""
+        found: dict[int, Blob] = {}
+        for node in sorted(self._nodes(), key=lambda one: one.last_used):
+            if node.blob is not None:
+                found[id(node.blob)] = node.blob
+        return list(found.values())
+
+    def unwritten(self) -> list[Blob]:
+        """Blobs that belong on disk and are not there: those of chats, and what those continue."""
+        found: dict[int, Blob] = {}
+        for node in self._nodes():
+            if node.blob is not None and node.blob.owner:
+                for one in _path(node):
+                    if one.blob is not None and one.blob.file is None and one.blob.data is not None:
+                        found[id(one.blob)] = one.blob
+        return list(found.values())
+
+    def forget_owner(self, owner: int) -> None:
+        """Drop all that was kept for a chat."""
+        for blob in [blob for blob in self.blobs() if blob.owner == owner]:
+            self.forget(blob)
+
+    def _add(self, node: _Node, blob: Blob) -> None:
+        self.bytes += blob.size
+        self._attach(node, blob.tokens, blob)
+        for tip in blob.tips:
+            self._attach_tip(tip, blob)
 
     def _attach(self, node: _Node, tokens: TokenArray, blob: Blob) -> _Node:
         """Let the node of all `tokens`, at or below `node`, use this blob."""
@@ -129,15 +204,13 @@ class StateTree:
         self._touch([node])
         return node
 
-    def _attach_tip(self, tokens: TokenArray, tip: Tip, blob: Blob) -> None:
-        upto = tokens[: tip.at]
+    def _attach_tip(self, tip: Tip, blob: Blob) -> None:
+        upto = blob.tokens[: tip.at]
         node = self._node_at(upto)
         if node.end == tip.at and node.blob is not None:
             return
         blob.users += 1
-        node = self._attach(node, upto, blob)
-        node.tip = tip.data
-        self.bytes += len(tip.data)
+        self._attach(node, upto, blob).tip = tip.data
 
     def _node_at(self, tokens: TokenArray) -> _Node:
         """The node at which the common path with `tokens` ends, split out where it ends inside one."""
@@ -154,19 +227,16 @@ class StateTree:
 
     def check(self) -> None:
         """Raises RuntimeError when the bytes or the tree's order are wrong."""
-        blobs: dict[int, Blob] = {}
         users: dict[int, int] = {}
         for node in self._nodes():
             if node.parent is None or node.start != node.parent.end or not len(node.tokens):
                 raise RuntimeError("a node does not follow its parent")
             if node.blob:
-                blobs[id(node.blob)] = node.blob
                 users[id(node.blob)] = users.get(id(node.blob), 0) + 1
-        tips = sum(len(node.tip) for node in self._nodes() if node.tip is not None)
-        held = tips + sum(len(blob.data) for blob in blobs.values())
-        if self.bytes != held or self.bytes > self.budget:
+        blobs = self.blobs()
+        if self.bytes != sum(blob.size for blob in blobs) or self.bytes > self.budget:
             raise RuntimeError("the bytes of the saved states are miscounted")
-        if any(blob.users != users[key] for key, blob in blobs.items()):
+        if any(blob.users != users[id(blob)] for blob in blobs):
             raise RuntimeError("the users of a saved state are miscounted")
 
     def _walk(self, wanted: TokenArray) -> Iterator[tuple[_Node, int]]:
@@ -195,16 +265,31 @@ class StateTree:
         return upper
 
     def _make_room(self, wanted: int, keep: _Node) -> bool:
-        """Drop leaves, least recently used first, until `wanted` bytes fit; never the path to `keep`."""
+        """Free memory, least recently used first, until `wanted` bytes fit; never the path to `keep`."""
         if wanted > self.budget:
             return False
         kept = {id(node) for node in _path(keep)}
         while self.bytes + wanted > self.budget:
-            leaves = [one for one in self._nodes() if not one.children and id(one) not in kept]
-            if not leaves:
+            loose = [node for node in self._nodes() if id(node) not in kept]
+            if not loose:
                 return False
-            self._prune(min(leaves, key=lambda leaf: leaf.last_used), kept)
+            self._free_one(loose, kept)
         return True
+
+    def _free_one(self, loose: list[_Node], kept: set[int]) -> None:
+        """Leave to its file, or drop, the least recently used of what can go alone; else a whole branch."""
+        alone = [
+            node
+            for node in loose
+            if not node.children or (node.blob and node.blob.file and node.blob.data)
+        ]
+        victim = min(alone or loose, key=lambda node: node.last_used)
+        blob = victim.blob
+        if blob is not None and blob.file is not None and blob.data is not None:
+            self.bytes -= len(blob.data)
+            blob.data = None
+        else:
+            self._prune(victim, kept)
 
     def _prune(self, node: _Node, kept: set[int]) -> None:
         """Drop a node and what hangs below, and then every ancestor that stands for nothing any more."""
@@ -214,8 +299,8 @@ class StateTree:
         if node.blob:
             node.blob.users -= 1
             if node.blob.users == 0:
-                self.bytes -= len(node.blob.data)
-            self.bytes -= len(node.tip or b"")
+                self.bytes -= node.blob.size
+                self.dropped += [node.blob.file] if node.blob.file else []
             node.blob = node.tip = None
         if parent is None:
             return

@@ -35,6 +35,7 @@ from app.ui.throttle import Throttle
 from app.ui.transcript import Transcript
 
 _DRAFT_MS = 400
+_WARM_MS = 500
 _COMPOSER_SHARE = 0.4
 """Of the page's height, the most that the text of a message takes."""
 
@@ -135,6 +136,7 @@ class ChatTab(QWidget):
         self.composer = Composer(self)
         self.composer.set_text(conversation.draft)
         self._draft = Throttle(_DRAFT_MS, self._save_draft, self)
+        self._warm = Throttle(_WARM_MS, self._warm_up, self)
         self._stack = QStackedLayout()
         self._lay_out()
         self._connect()
@@ -181,6 +183,7 @@ class ChatTab(QWidget):
         self.composer.files_pasted.connect(self._attach_files)
         self.composer.settings_requested.connect(self._ask_settings)
         self.composer.changed.connect(self._draft.request)
+        self.composer.changed.connect(self._warm.request)
         self.transcript.regenerateRequested.connect(self._regenerate_message)
         self.transcript.linkActivated.connect(self.link_activated)
         self.transcript.retryRequested.connect(self._retry_message)
@@ -307,6 +310,11 @@ class ChatTab(QWidget):
         else:
             self._begin(self._send(text))
 
+    def _warm_up(self) -> None:
+        """Somebody is typing: let the model read what the message follows."""
+        if self.composer.text():
+            self._chat.warm(self.id)
+
     async def _send(self, text: str) -> None:
         self.composer.clear()
         self._sending = True
@@ -362,6 +370,8 @@ class ChatTab(QWidget):
         if self._work:
             await asyncio.wait(tuple(self._work))
         self._draft.end()
+        self._warm.end()
+        self._chat.stop_warming(self.id)
         await self.save_draft()
 
     async def save_draft(self) -> None:

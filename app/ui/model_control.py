@@ -103,8 +103,10 @@ class ModelControl(QObject):
 
     def _agreed(self, consequence: str, action: str, act: Callable[[], None]) -> None:
         chats = self._busy()
+        state = self._host.state
         # A load that is cancelled, or begun first, ends nothing: waiting chats go on waiting for the next.
-        if not chats or self._host.state.phase is not ModelPhase.READY:
+        starts_again = state.phase is ModelPhase.LOADING and state.context_tokens > 0
+        if not chats or not (state.phase is ModelPhase.READY or starts_again):
             act()
             return
         subject = "A chat is answering" if chats == 1 else f"{chats} chats are answering"

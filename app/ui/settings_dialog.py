@@ -17,7 +17,10 @@ from app.ui import geometry, theme
 from app.ui.fields import Form, Item
 from app.ui.plain import Label
 
-LOAD_FIELDS = ("pool_tokens", "sequences", "batch", "threads", "gpu_layers", "kv_type")
+LOAD_FIELDS = (
+    *("pool_tokens", "sequences", "batch", "threads", "gpu_layers", "kv_type"),
+    *("pace", "spill_megabytes", "disk_megabytes"),
+)
 """What a model gets when it is loaded: a change counts from the next load on."""
 
 WINDOW_ITEMS = (
@@ -39,6 +42,24 @@ LOAD_ITEMS = (
         "kv_type",
         "Precision of the pool",
         choices=("16 bits", "8 bits, half the memory", "4 bits, a quarter of the memory"),
+    ),
+    Item(
+        "pace",
+        "While others write",
+        "How much of a new prompt is read between two of their words.",
+        choices=("Smooth: little", "Balanced", "Fast: much"),
+    ),
+    Item(
+        "spill_megabytes",
+        "Memory for idle chats, MB",
+        "Keeps what idle chats have read, so that they go on at once.",
+        special="None",
+    ),
+    Item(
+        "disk_megabytes",
+        "Disk for idle chats, MB",
+        "The same over a restart. Deleted with the chat.",
+        special="None",
     ),
 )
 ANSWER_ITEMS = (

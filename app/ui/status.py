@@ -47,6 +47,7 @@ class StatusLine(QFrame):
     """The line at the foot of the window."""
 
     stop_all_requested = Signal()
+    advice_wanted = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,6 +55,13 @@ class StatusLine(QFrame):
         self.setFixedHeight(theme.px(theme.CONTROL))
         self._text = ElidedLabel("", "quiet", self)
         self._text.setObjectName("statusText")
+        self._why = QPushButton("Why?", self)
+        self._why.setObjectName("cacheAdviceButton")
+        self._why.setAccessibleName("Why so little came from the cache")
+        self._why.setProperty("role", "link")
+        self._why.clicked.connect(self._ask_why)
+        self._why.hide()
+        self._advice = ""
         self._stop_all = QPushButton("Stop all", self)
         self._stop_all.setObjectName("stopAllButton")
         self._stop_all.setAccessibleName("Stop all answers")
@@ -64,6 +72,7 @@ class StatusLine(QFrame):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(theme.GAP_4, 0, theme.GAP_2, 0)
         layout.addWidget(self._text, 1)
+        layout.addWidget(self._why, 0)
         layout.addWidget(self._stop_all, 0)
 
     def text(self) -> str:
@@ -74,6 +83,14 @@ class StatusLine(QFrame):
         if line != self._text.text():
             self._text.setText(line)
             self._text.setAccessibleName(line)
+
+        if engine.advice != self._advice:
+            self._advice = engine.advice
+            self._why.setVisible(bool(engine.advice))
+            self._why.setToolTip(one_line(engine.advice, 400))
+
+    def _ask_why(self) -> None:
+        self.advice_wanted.emit(self._advice)
 
     def show_busy(self, chats: int) -> None:
         """How many chats are busy: more than one can be stopped together."""

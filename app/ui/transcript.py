@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from PySide6.QtCore import QCoreApplication, QEvent, QRect, QTimer, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QClipboard,
     QContextMenuEvent,
@@ -37,7 +37,8 @@ from app.ui.pointer import Pointer
 
 translate = QCoreApplication.translate
 
-REDRAW_MS = 33
+REDRAW_MS = 34
+"""Between two redraws at least: 30 a second are the most."""
 _JUMP_MARGIN = 16
 _READ_LIMIT = 200_000
 """Characters of a message from which on a screen reader is given the source: nothing has to be made for it."""
@@ -81,6 +82,8 @@ class Transcript(FlowView):
         self._flushes = 0
         self._redraw = QTimer(self)
         self._redraw.setSingleShot(True)
+        # A coarse timer may be 5 % early.
+        self._redraw.setTimerType(Qt.TimerType.PreciseTimer)
         self._redraw.timeout.connect(self.flush)
         self._colours = ColourQueue(self)
         self._colours.coloured.connect(self._show_colours)

@@ -132,7 +132,8 @@ class Workspace(QObject):
 
     def close(self, page: ChatTab) -> None:
         self._closed = [*self._closed, (page.id, self._tabs.indexOf(page))][-_CLOSED_LIMIT:]
-        if self._turn(page.id).state is TabState.WAITING:
+        turn = self._turn(page.id)
+        if turn.state is TabState.WAITING and not turn.written:
             self._chat.stop(page.id)
         self._drop(page, blank=page.blank)
         self._have_one()

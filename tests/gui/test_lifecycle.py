@@ -135,6 +135,24 @@ def test_a_turn_that_only_waits_is_stopped_with_its_tab(with_desk):
     with_desk(scenario, generator=gated([Waiting(4), *(Text(piece) for piece in PIECES)]))
 
 
+def test_an_interrupted_answer_goes_on_behind_a_closed_tab(with_desk):
+    async def scenario(desk):
+        await open_chats(desk, 2)
+        release(desk, 4)
+        interrupted = desk.tabs[1].id
+        await until(lambda: desk.chat.turn(interrupted).why == "the engine is starting again")
+        assert "starting again" in desk.front.state_line.text()
+        desk.control(Qt.Key.Key_W)
+        await until(lambda: len(desk.tabs) == 1)
+        release(desk, 6)
+        await until(lambda: desk.chat.turn(interrupted).state is TabState.DONE_UNREAD)
+        desk.control(Qt.Key.Key_T, shift=True)
+        await until(lambda: "one two" in text_of(desk.front))
+
+    again = Waiting(0, "the engine is starting again")
+    with_desk(scenario, generator=gated([Text("one "), again, Text("two")]))
+
+
 def test_closing_what_writes_and_what_waits(with_desk):
     """Case 64: the closed tab that writes goes on unseen; those that wait end at once; the others are not disturbed."""
 

@@ -1,7 +1,8 @@
 """The model from the window: one click, waiting for a load, unload, what goes wrong."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QToolButton
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QToolButton
 
 from app.chat.ports import EngineStatus, ModelPhase, ModelState, Text, Waiting
 from app.settings import Settings
@@ -98,6 +99,44 @@ def test_answers_are_not_ended_without_asking(with_desk):
     import asyncio
 
     with_desk(scenario, generator=FakeGenerator([[Text("x")]], gate=asyncio.Semaphore(0)))
+
+
+def test_answers_that_wait_for_the_next_engine_are_not_ended_without_asking(with_desk):
+    async def scenario(desk):
+        await desk.say("hello")
+        await until(desk.window.workspace.busy)
+        desk.host.move(phase=ModelPhase.LOADING, context_tokens=1024)
+        action(desk, "unloadModelAction").trigger()
+        await turns_of_the_loop()
+        assert desk.host.unloads == 0
+        assert desk.window.banner.text().startswith("A chat is answering")
+
+    import asyncio
+
+    with_desk(scenario, generator=FakeGenerator([[Text("x")]], gate=asyncio.Semaphore(0)))
+
+
+def test_any_file_can_be_opened(with_desk, tmp_path):
+    path = tmp_path / "some model.gguf"
+    path.write_bytes(b"GGUF")
+
+    async def scenario(desk):
+        action(desk, "openModelAction").trigger()
+        await until(lambda: desk.window.findChild(QFileDialog, "modelFileDialog"))
+        dialog = desk.find(QFileDialog, "modelFileDialog")
+        await until(dialog.isVisible)
+        name = dialog.findChild(QLineEdit, "fileNameEdit")
+        name.setText(str(path))
+        QTest.keyClick(name, Qt.Key.Key_Return)
+        await until(lambda: desk.host.loads == [str(path)])
+        # Closed without a choice, nothing is loaded.
+        action(desk, "openModelAction").trigger()
+        await until(lambda: desk.window.findChild(QFileDialog, "modelFileDialog"))
+        desk.find(QFileDialog, "modelFileDialog").reject()
+        await turns_of_the_loop()
+        assert len(desk.host.loads) == 1
+
+    with_desk(scenario, host=without_model())
 
 
 def test_a_failed_load_says_why(with_desk):

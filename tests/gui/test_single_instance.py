@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -77,8 +78,9 @@ def wait_for_window(folder: Path, start: Start) -> None:
 
 @pytest.mark.crash
 @pytest.mark.slow
-def test_of_two_starts_one_window_stays(qapp, folder, starts):
-    for _ in range(3):
+@pytest.mark.parametrize("rounds", [3, pytest.param(20, marks=pytest.mark.soak)])
+def test_of_two_starts_one_window_stays(qapp, folder, starts, rounds):
+    for _ in range(rounds):
         pair = [Start(folder), Start(folder)]
         starts += pair
         deadline = time.monotonic() + PATIENCE
@@ -126,6 +128,37 @@ def test_without_a_screen_one_line_names_the_server(folder, starts):
     assert "tutti serve" in complaints
     assert len(complaints.splitlines()) == 1
     assert not (folder / "chats.db").exists()
+
+
+AS_NOBODY = (
+    "import os, sys; from pathlib import Path; from app.ui.single_instance import SingleInstance; "
+    "os.setgroups([]); os.setgid(65534); os.setuid(65534); "
+    "refusal = SingleInstance(Path(sys.argv[1])).claim(); "
+    "print(refusal.words); sys.exit(9 if refusal is None else refusal.exit_code)"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else"
+)
+@pytest.mark.parametrize(
+    ("mode", "code", "words"),
+    [(0o700, 1, "The data folder cannot be written"), (0o777, 0, "open already")],
+    ids=["private", "shared"],
+)
+def test_another_user_on_the_same_folder_is_told(qapp, mode, code, words):
+    # Not below pytest's own folder, which nobody else may enter.
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(mode)
+        first = SingleInstance(folder)
+        assert first.claim() is None
+        command = [sys.executable, "-c", AS_NOBODY, str(folder)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (code, "")
+        assert words in done.stdout
+        first.release()
 
 
 ASK = (

@@ -43,7 +43,9 @@ SCRIPTS = st.lists(
 )
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["send", "stop", "regenerate", "delete", "go", "go", "front", "all"]),
+        st.sampled_from(
+            ["send", "stop", "regenerate", "delete", "go", "go", "front", "warm", "all"]
+        ),
         st.integers(0, CHATS - 1),
         st.integers(0, 6),
     ),
@@ -110,6 +112,10 @@ class Play:
             self.service.stop_all()
         elif what == "front":
             self.service.set_front(chat)
+        elif what == "warm":
+            self.service.warm(chat)
+            if count % 2:
+                self.service.stop_warming(chat)
 
     def _call(self, call: Coroutine[None, None, bool]) -> None:
         self._calls.append(self._group.create_task(call))
@@ -144,7 +150,7 @@ async def play(folder: Path, scripts: Sequence[Script], steps: list[tuple[str, i
                     await asyncio.sleep(0)
                 await store.value("a moment")
     await service.close()
-    assert generator.running == 0
+    assert (generator.running, generator.warming) == (0, 0)
     await game.check()
     await store.close()
 

@@ -1,6 +1,9 @@
 """Any schedule gives every request the answer it would have had alone, and leaks nothing."""
 
-from hypothesis import given, settings
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from app.engine.backend import MemoryKind
@@ -27,17 +30,19 @@ requests = st.builds(
 )
 
 
-@settings(max_examples=60)
-@given(
-    submits=st.lists(requests, min_size=1, max_size=9),
-    gaps=st.lists(st.integers(0, 6), min_size=9, max_size=9),
-    aborts=st.dictionaries(st.integers(0, 8), st.integers(0, 30), max_size=3),
-    kind=st.sampled_from(list(MemoryKind)),
-    cells=st.sampled_from([96, 160, 400]),
-    sequences=st.sampled_from([4, 7]),
-    spill_bytes=st.sampled_from([0, 3000, 100_000]),
-)
-def test_every_schedule_gives_the_lone_answer(
+schedules = {
+    "submits": st.lists(requests, min_size=1, max_size=9),
+    "gaps": st.lists(st.integers(0, 6), min_size=9, max_size=9),
+    "aborts": st.dictionaries(st.integers(0, 8), st.integers(0, 30), max_size=3),
+    "kind": st.sampled_from(list(MemoryKind)),
+    "cells": st.sampled_from([96, 160, 400]),
+    "sequences": st.sampled_from([4, 7]),
+    "spill_bytes": st.sampled_from([0, 3000, 100_000]),
+    "interrupt_at": st.integers(0, 6),
+}
+
+
+def every_schedule_gives_the_lone_answer(
     submits: list[Submit],
     gaps: list[int],
     aborts: dict[int, int],
@@ -45,6 +50,7 @@ def test_every_schedule_gives_the_lone_answer(
     cells: int,
     sequences: int,
     spill_bytes: int,
+    interrupt_at: int,
 ) -> None:
     backend = FakeBackend(cells=cells, sequences=sequences, batch=24, kind=kind)
     run = make_run(backend, spill_bytes=spill_bytes)
@@ -52,11 +58,16 @@ def test_every_schedule_gives_the_lone_answer(
     for index, submit in enumerate(submits):
         run.engine.submit(with_id(submit, index))
         for _ in range(gaps[index]):
+            # As in the process: an interrupt is taken back when the next commands are read.
+            backend.rearm()
+            if run.engine.has_work and gaps[index] == interrupt_at and backend.can_interrupt:
+                backend.interrupt()
             run.step()
             for request in [name for name, steps in due.items() if steps <= 0 and name <= index]:
                 run.engine.abort(request)
                 del due[request]
             due = {name: steps - 1 for name, steps in due.items()}
+    backend.rearm()
     finish(run)
 
     assert set(run.finished) == set(range(len(submits)))
@@ -70,3 +81,16 @@ def test_every_schedule_gives_the_lone_answer(
             assert got == wanted[: len(got)]
         else:
             assert (got, run.finished[index]) == (wanted, alone.finished[index])
+
+
+@settings(max_examples=60)
+@given(**schedules)
+def test_every_schedule_gives_the_lone_answer(**drawn: Any) -> None:
+    every_schedule_gives_the_lone_answer(**drawn)
+
+
+@pytest.mark.soak
+@settings(max_examples=10_000, phases=[Phase.generate])
+@given(**schedules)
+def test_ten_thousand_schedules_give_the_lone_answer(**drawn: Any) -> None:
+    every_schedule_gives_the_lone_answer(**drawn)

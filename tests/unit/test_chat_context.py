@@ -34,6 +34,8 @@ def test_the_system_prompt_comes_first_unless_it_is_blank() -> None:
         ChatMessage(Role.USER, "a"),
     )
     assert context.lines(" \n", [user("a")]) == (ChatMessage(Role.USER, "a"),)
+    assert context.lines("Be brief.", []) == (ChatMessage(Role.SYSTEM, "Be brief."),)
+    assert context.lines("", []) == ()
 
 
 @pytest.mark.parametrize("status", [Status.DONE, Status.STOPPED, Status.INTERRUPTED])

@@ -186,8 +186,9 @@ def test_the_request_has_history_settings_and_priority(run: Callable[..., None])
             (ChatMessage(system, "General."), ChatMessage(user, "one")),
             Sampling(temperature=0.1),
             50,
-            priority=Priority.NORMAL,
+            owner=chat,
         )
+        assert first.urgency.priority is Priority.NORMAL
         assert second == Request(
             (
                 ChatMessage(system, "Own."),
@@ -197,10 +198,58 @@ def test_the_request_has_history_settings_and_priority(run: Callable[..., None])
             ),
             Sampling(seed=1),
             None,
-            priority=Priority.FRONT,
+            owner=chat,
         )
+        assert second.urgency.priority is Priority.FRONT
 
     run(scenario)
+
+
+def test_the_front_chat_is_urgent_from_the_moment_it_is_in_front(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        gate = room.gated()
+        chats = [await room.chat() for _ in range(3)]
+        for chat in chats:
+            await room.service.send(chat, "go")
+        await room.until(lambda: room.generator.running == 3)
+
+        def classes() -> list[Priority]:
+            return [request.urgency.priority for request in room.generator.requests]
+
+        normal, front = Priority.NORMAL, Priority.FRONT
+        assert classes() == [normal, normal, normal]
+        room.service.set_front(chats[0])
+        assert classes() == [front, normal, normal]
+        for _ in chats:
+            gate.release()
+        await room.until(lambda: len(room.of(TextAppended)) == 3)
+        room.service.set_front(chats[2])
+        assert classes() == [normal, normal, front]
+        room.service.set_front(None)
+        assert classes() == [normal, normal, normal]
+
+    run(scenario)
+
+
+def test_an_answer_that_is_interrupted_goes_on_and_counts_once(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        gate = room.gated()
+        chat = await room.chat()
+        await room.service.send(chat, "go")
+        await room.until(lambda: room.generator.running)
+        for _ in range(4):
+            gate.release()
+        await room.until(lambda: room.service.turn(chat).written == 3)
+        room.service.stop(chat)
+        await room.idle(chat)
+        states = [event.turn.state for event in room.of(TurnChanged)]
+        waiting, reading, writing = TabState.WAITING, TabState.READING, TabState.WRITING
+        assert states[:4] == [waiting, reading, writing, waiting]
+        _, answer = await room.store.messages(chat)
+        assert (answer.text, answer.usage) == ("Hello", Usage(9, 3, 4))
+
+    again = Waiting(0, "the engine is starting again")
+    run(scenario, (Reading(9, 9, 4), Text("Hel", 2), again, Text("lo"), Reading(12, 12, 0)))
 
 
 def test_one_turn_in_each_chat_and_many_chats_at_once(run: Callable[..., None]) -> None:
@@ -567,6 +616,7 @@ def test_delete_ends_the_turn_and_nothing_of_it_is_told_afterwards(
         await room.until(lambda: room.of(TextAppended))
         await room.service.delete(chat)
         assert room.events[-1] == ConversationDeleted(chat)
+        assert room.generator.forgotten == [chat]
         count = len(room.events)
         gate.release()
         for _ in range(10):

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.engine.backend import MemoryKind
+from app.engine.backend import Batch, DecodeResult, MemoryKind
 from app.engine.fake import FakeBackend
-from app.wire import FinishReason, Priority, Sampling, Submit
-from tests.engine_run import GREEDY, finish, make_run, request
+from app.wire import Abort, FinishReason, Priority, Sampling, Submit
+from tests.engine_run import GREEDY, Run, finish, make_run, request
 
 SHARED = tuple(range(1, 50))
 
@@ -267,6 +267,76 @@ def test_waiting_requests_are_told_their_place_once() -> None:
     finish(run)
     places = [(told.request_id, told.place) for step in run.steps for told in step.waiting]
     assert places == [(1, 1), (2, 2), (2, 1)]
+
+
+def test_counters_tell_of_all_of_it() -> None:
+    """Rows and steps, tokens read, reused and written, cells, ids, and the wait in the queue."""
+    # Two ids to work with, so that the third request waits; each look at the clock is a millisecond.
+    run = make_run(FakeBackend(cells=400, sequences=3, batch=64))
+    for number in range(3):
+        run.engine.submit(request(number, (*SHARED, 50 + number), limit=5))
+    finish(run)
+    counters = run.steps[-1].counters
+    assert counters.steps == sum(1 for s in run.steps if s.counters.rows + s.counters.chunk)
+    assert counters.written == sum(len(tokens) for tokens in run.tokens.values()) == 15
+    assert counters.read == sum(step.counters.chunk for step in run.steps) == len(SHARED) + 3
+    assert (counters.prompt, counters.reused) == (3 * len(SHARED) + 3, 2 * len(SHARED))
+    assert (counters.ids_used, counters.ids_total) == (2, 2)
+    assert counters.cells_used == counters.cells_kept > len(SHARED)
+    assert counters.cells_total == 400
+    assert max(step.counters.waiting for step in run.steps) >= 1
+    waited = [step.counters.queue_wait_ms for step in run.steps]
+    assert waited == sorted(waited)
+    # The last one waited for as long as the first two wrote.
+    assert waited[-1] > 5 * min(step.counters.step_ms for step in run.steps)
+    assert all(step.counters.step_ms >= step.counters.decode_ms > 0 for step in run.steps[:5])
+
+
+def test_an_interrupted_read_keeps_what_was_read_and_goes_on() -> None:
+    backend = FakeBackend(cells=400, batch=64)
+    run = make_run(backend)
+    run.engine.submit(request(1, SHARED, limit=4))
+    backend.interrupt()
+    step = run.step()
+    backend.rearm()
+    assert step.counters.interrupted == 1
+    assert 0 < step.counters.read < len(SHARED)
+    finish(run)
+    assert run.steps[-1].counters.read == len(SHARED)
+    undisturbed = make_run(FakeBackend(cells=400, batch=64))
+    undisturbed.engine.submit(request(1, SHARED, limit=4))
+    finish(undisturbed)
+    assert run.tokens[1] == undisturbed.tokens[1]
+
+
+class Watching(FakeBackend):
+    """Asks the engine, in the middle of each decode, which commands would interrupt it."""
+
+    def ask(self, run: Run, commands: tuple[Abort | Submit, ...]) -> None:
+        self.run, self.commands = run, commands
+        self.answers: list[tuple[bool, ...]] = []
+
+    def decode(self, batch: Batch) -> DecodeResult:
+        self.answers.append(tuple(self.run.engine.worth_interrupting(c) for c in self.commands))
+        return super().decode(batch)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [(MemoryKind.ATTENTION, (True, False, True, False)), (MemoryKind.RECURRENT, (False,) * 4)],
+)
+def test_only_what_is_urgent_interrupts_and_only_a_read(
+    kind: MemoryKind, expected: tuple[bool, ...]
+) -> None:
+    backend = Watching(cells=400, batch=16, kind=kind)
+    run = make_run(backend)
+    front = replace(request(3, (5, 5)), priority=Priority.FRONT)
+    backend.ask(run, (Abort(1), Abort(2), front, request(4, (6, 6))))
+    run.engine.submit(request(1, SHARED, limit=5))
+    finish(run)
+    assert backend.answers[0] == expected
+    # While others write, every step is short: nothing is gained by an interrupt.
+    assert backend.answers[-1] == (False,) * 4
 
 
 def test_who_waits_costs_nothing_when_left_and_the_next_begins_with_the_step_after() -> None:

@@ -1,0 +1,109 @@
+"""How many prompt tokens came from the cache, how many could have, and why the rest did not; pure.
+
+"Could have" means: the same tokens, from the start, were evaluated before in any chat, whatever has become of
+their cells since.  What was evaluated is remembered as hashes of prefixes of whole blocks, so that a million tokens
+cost a few megabytes.
+"""
+
+import hashlib
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+from app.engine.backend import TokenArray
+from app.engine.prefix import common_prefix
+
+_BLOCK = 16
+_MOST_BLOCKS = 100_000
+_MOST_CHATS = 500
+_WINDOW = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The last requests: prompt tokens, those reused, those that could have been.
+
+    `changed` counts requests of a chat whose prompt did not go on from that chat's last one but changed inside it,
+    `changed_at` is the token at which the latest of them did.
+    """
+
+    prompt: int = 0
+    cached: int = 0
+    possible: int = 0
+    changed: int = 0
+    changed_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    prompt: int
+    cached: int
+    possible: int
+    changed_at: int | None
+
+
+class HitRate:
+    """Watches the requests as they begin and end."""
+
+    def __init__(self) -> None:
+        self._blocks: OrderedDict[bytes, None] = OrderedDict()
+        self._last: OrderedDict[int, TokenArray] = OrderedDict()
+        self._window: deque[_Seen] = deque(maxlen=_WINDOW)
+
+    def began(self, owner: int, prompt: TokenArray, cached: int) -> None:
+        """A request of this chat (0: nobody's) begins to read; `cached` tokens did not have to be."""
+        possible = min(len(prompt) - 1, self._known(prompt))
+        changed_at = self._changed_at(owner, prompt)
+        self._window.append(_Seen(len(prompt), cached, max(possible, cached), changed_at))
+
+    def ended(self, owner: int, tokens: TokenArray) -> None:
+        """All of `tokens` was evaluated."""
+        for name in _prefixes(tokens):
+            self._blocks[name] = None
+            self._blocks.move_to_end(name)
+        while len(self._blocks) > _MOST_BLOCKS:
+            self._blocks.popitem(last=False)
+        if owner:
+            self._last[owner] = tokens.copy()
+            self._last.move_to_end(owner)
+            if len(self._last) > _MOST_CHATS:
+                self._last.popitem(last=False)
+
+    @property
+    def hits(self) -> Hits:
+        """Over the window of the last requests."""
+        places = [seen.changed_at for seen in self._window if seen.changed_at is not None]
+        return Hits(
+            sum(seen.prompt for seen in self._window),
+            sum(seen.cached for seen in self._window),
+            sum(seen.possible for seen in self._window),
+            len(places),
+            places[-1] if places else 0,
+        )
+
+    def _known(self, prompt: TokenArray) -> int:
+        """The longest prefix of whole blocks that was evaluated before."""
+        known = 0
+        for name in _prefixes(prompt):
+            if name not in self._blocks:
+                break
+            known += _BLOCK
+        return known
+
+    def _changed_at(self, owner: int, prompt: TokenArray) -> int | None:
+        last = self._last.get(owner)
+        if last is None:
+            return None
+        common = common_prefix(last, prompt)
+        # An edited or repeated question changes only the end; a prefix that moves changes most of what follows.
+        return common if common < min(len(last), len(prompt)) // 2 else None
+
+
+def _prefixes(tokens: TokenArray) -> list[bytes]:
+    """A hash for each prefix of whole blocks, each made from the one before it."""
+    names: list[bytes] = []
+    name = b""
+    for start in range(0, len(tokens) - _BLOCK + 1, _BLOCK):
+        block = tokens[start : start + _BLOCK].tobytes()
+        name = hashlib.blake2b(name + block, digest_size=12).digest()
+        names.append(name)
+    return names

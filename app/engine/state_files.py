@@ -1,0 +1,192 @@
+"""Saved states on disk: warm after a restart of the engine, of the app, or a reload of the model.
+
+One file a blob, in a folder of the model's own: `<owner>-<random>.state`, readable by the user alone, written
+beside and renamed.  Inside: a magic number, the length of a JSON header, the header (fingerprint, range, lengths,
+digest), then the tokens of the whole path, the state, the tips.  A file that is foreign, damaged or cut is deleted
+and read as if it were not there.  Writing is done by a thread of its own; everything else by the engine's.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import queue
+import secrets
+import struct
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from app.engine.states import Blob, Tip
+
+_LOG = logging.getLogger(__name__)
+_MAGIC = b"TUTTIKV1"
+_SUFFIX = ".state"
+_HEADER_LIMIT = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What stands before the bytes; lengths in bytes."""
+
+    fingerprint: str
+    start: int
+    end: int
+    owner: int
+    data: int
+    tips: tuple[tuple[int, int], ...]
+    digest: str
+
+
+class StateFiles:
+    """The files of one model, at most `budget` bytes of them, the least recently used deleted first."""
+
+    def __init__(self, folder: Path, fingerprint: str, budget: int) -> None:
+        self._folder = folder
+        self._fingerprint = fingerprint
+        self._budget = budget
+        self._orders: queue.SimpleQueue[Blob | None] = queue.SimpleQueue()
+        self._ordered: set[int] = set()
+        # Kept alive, so that no other blob gets the same identity.
+        self._kept: list[Blob] = []
+        self._thread = threading.Thread(target=self._write_all, name="engine-states", daemon=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._thread.start()
+
+    def scan(self) -> Iterator[Blob]:
+        """Every usable state of this model, parents before children, without its bytes in memory."""
+        found = []
+        for path in self._folder.glob(f"*{_SUFFIX}"):
+            blob = self._open(path)
+            if blob is None:
+                self.delete(path)
+            else:
+                found.append(blob)
+        yield from sorted(found, key=lambda blob: blob.start)
+
+    def load(self, path: Path) -> bytes | None:
+        """The state's bytes, checked; None (and the file deleted) when they are not what was written."""
+        try:
+            with path.open("rb") as file:
+                header = _read_header(file)
+                payload = file.read()
+        except (OSError, ValueError, KeyError, TypeError):
+            header, payload = None, b""
+        if header is None or hashlib.blake2b(payload).hexdigest() != header.digest:
+            self.delete(path)
+            return None
+        os.utime(path)
+        offset = 4 * header.end
+        return payload[offset : offset + header.data]
+
+    def order(self, blob: Blob) -> bool:
+        """Write this blob soon; its `file` is set when that is done.  False when it was ordered before."""
+        if id(blob) in self._ordered:
+            return False
+        self._ordered.add(id(blob))
+        self._kept.append(blob)
+        self._orders.put(blob)
+        return True
+
+    def delete(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+    def close(self, seconds: float) -> None:
+        """Finish what was ordered, but wait no longer than this."""
+        self._orders.put(None)
+        self._thread.join(seconds)
+
+    def _open(self, path: Path) -> Blob | None:
+        try:
+            with path.open("rb") as file:
+                header = _read_header(file)
+                if header is None or header.fingerprint != self._fingerprint:
+                    return None
+                tokens = np.frombuffer(file.read(4 * header.end), np.int32)
+                file.seek(header.data, os.SEEK_CUR)
+                tips = [Tip(at, file.read(size)) for at, size in header.tips]
+                whole = file.tell() == path.stat().st_size
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        if not whole or len(tokens) != header.end:
+            return None
+        return Blob(
+            header.start, header.end, None, tokens.copy(), header.owner, tips=tuple(tips), file=path
+        )
+
+    def _write_all(self) -> None:
+        while (blob := self._orders.get()) is not None:
+            try:
+                path = self._write(blob)
+            except OSError as error:
+                # A full disk costs only the warm start.
+                _LOG.warning("a chat's state could not be kept on disk: %s", error)
+                continue
+            blob.file = path
+            if path is not None and blob.users == 0:
+                # Its chat was deleted meanwhile.
+                self.delete(path)
+
+    def _write(self, blob: Blob) -> Path | None:
+        data = blob.data
+        if data is None or not self._make_room(len(data)):
+            return None
+        tips = b"".join(tip.data for tip in blob.tips)
+        payload = blob.tokens.astype(np.int32).tobytes() + data + tips
+        header = json.dumps(
+            {
+                "fingerprint": self._fingerprint,
+                "start": blob.start,
+                "end": blob.end,
+                "owner": blob.owner,
+                "data": len(data),
+                "tips": [(tip.at, len(tip.data)) for tip in blob.tips],
+                "digest": hashlib.blake2b(payload).hexdigest(),
+            }
+        ).encode()
+        path = self._folder / f"{blob.owner}-{secrets.token_hex(8)}{_SUFFIX}"
+        temporary = path.with_suffix(".tmp")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_MAGIC + struct.pack("<I", len(header)) + header)
+            file.write(payload)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        return path
+
+    def _make_room(self, wanted: int) -> bool:
+        files = sorted(self._folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime)
+        sizes = [path.stat().st_size for path in files]
+        total = sum(sizes)
+        for path, size in zip(files, sizes, strict=True):
+            if total + wanted <= self._budget:
+                break
+            self.delete(path)
+            total -= size
+        return total + wanted <= self._budget
+
+
+def _read_header(file: BinaryIO) -> _Header | None:
+    head = file.read(len(_MAGIC) + 4)
+    if head[: len(_MAGIC)] != _MAGIC or len(head) < len(_MAGIC) + 4:
+        return None
+    (length,) = struct.unpack("<I", head[len(_MAGIC) :])
+    if length > _HEADER_LIMIT:
+        return None
+    raw = json.loads(file.read(length))
+    header = _Header(
+        str(raw["fingerprint"]),
+        int(raw["start"]),
+        int(raw["end"]),
+        int(raw["owner"]),
+        int(raw["data"]),
+        tuple((int(at), int(size)) for at, size in raw["tips"]),
+        str(raw["digest"]),
+    )
+    sane = 0 <= header.start < header.end and header.data > 0
+    return header if sane and all(size > 0 for _, size in header.tips) else None

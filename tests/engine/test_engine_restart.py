@@ -1,0 +1,153 @@
+"""Warm after a restart: states of chats on disk, on real models; foreign or damaged ones are read again silently."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.engine.state_files import StateFiles
+from app.wire import Sampling, Submit
+from tests import tiny_models
+from tests.engine.conftest import MakeRig, Rig
+
+KINDS = tuple(tiny_models.KINDS)
+BUDGET = 64 << 20
+FIRST = tuple(int(token) for token in np.random.default_rng(1).integers(1, 256, 120))
+
+
+def ask(rig: Rig, number: int, tokens: tuple[int, ...], owner: int = 7) -> list[int]:
+    rig.engine.submit(
+        Submit(number, tokens, Sampling(temperature=0), max_tokens=6, ignore_eos=True, owner=owner)
+    )
+    rig.run()
+    return rig.tokens(number)
+
+
+def put_to_rest(rig: Rig, files: StateFiles) -> None:
+    while rig.engine.rest():
+        pass
+    files.close(60)
+
+
+def read(rig: Rig) -> int:
+    return rig.steps[-1].counters.read
+
+
+@pytest.fixture
+def open_rig(tmp_path: Path, make_rig: MakeRig) -> Callable[[Path], tuple[Rig, StateFiles]]:
+    """An engine whose states lie in this test's folder, as after a start of the program."""
+
+    def start(model: Path) -> tuple[Rig, StateFiles]:
+        files = StateFiles(tmp_path / "states", f"print of {model.name}", BUDGET)
+        return make_rig(model, spill_bytes=BUDGET, files=files), files
+
+    return start
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_chat_goes_on_after_a_restart_and_reads_only_what_is_new(
+    kind: str, tiny_files: dict[str, Path], open_rig: Callable[[Path], tuple[Rig, StateFiles]]
+) -> None:
+    rig, files = open_rig(tiny_files[kind])
+    answer = ask(rig, 1, FIRST)
+    put_to_rest(rig, files)
+    again, _ = open_rig(tiny_files[kind])
+    going_on = (*FIRST, *answer, 5, 6)
+    after = ask(again, 2, going_on)
+    assert read(again) == 3
+    assert after == ask(rig, 2, going_on), "the engine that was never ended says otherwise"
+
+
+def test_chats_that_share_a_beginning_share_its_file(
+    tiny_files: dict[str, Path],
+    open_rig: Callable[[Path], tuple[Rig, StateFiles]],
+    tmp_path: Path,
+) -> None:
+    rig, files = open_rig(tiny_files["attention"])
+    ask(rig, 1, (*FIRST, 1, 2), owner=1)
+    put_to_rest(rig, files)
+    alone = sum(path.stat().st_size for path in (tmp_path / "states").iterdir())
+    rig, files = open_rig(tiny_files["attention"])
+    for owner in range(2, 6):
+        ask(rig, owner, (*FIRST, *([owner] * 30)), owner=owner)
+    put_to_rest(rig, files)
+    together = sum(path.stat().st_size for path in (tmp_path / "states").iterdir())
+    # Four tails of 30 tokens beside one beginning of 120.
+    assert together < 2.5 * alone
+    again, _ = open_rig(tiny_files["attention"])
+    for owner in range(2, 6):
+        ask(again, owner, (*FIRST, *([owner] * 30), 200), owner=owner)
+    assert read(again) == 4
+
+
+def test_nobodys_state_is_not_written(
+    tiny_files: dict[str, Path],
+    open_rig: Callable[[Path], tuple[Rig, StateFiles]],
+    tmp_path: Path,
+) -> None:
+    rig, files = open_rig(tiny_files["attention"])
+    ask(rig, 1, FIRST, owner=0)
+    put_to_rest(rig, files)
+    assert list((tmp_path / "states").iterdir()) == []
+
+
+def test_a_forgotten_chat_leaves_no_file_and_no_state(
+    tiny_files: dict[str, Path],
+    open_rig: Callable[[Path], tuple[Rig, StateFiles]],
+    tmp_path: Path,
+) -> None:
+    rig, files = open_rig(tiny_files["attention"])
+    ask(rig, 1, FIRST, owner=3)
+    while rig.engine.rest():
+        pass
+    rig.engine.forget(3)
+    put_to_rest(rig, files)
+    assert list((tmp_path / "states").iterdir()) == []
+    before = read(rig)
+    ask(rig, 2, FIRST, owner=4)
+    assert read(rig) - before == len(FIRST)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda raw: raw[: len(raw) // 2],
+        lambda raw: raw[:-40] + bytes(40),
+        lambda raw: b"",
+        lambda raw: b"NOTASTATE" + raw,
+        lambda raw: raw.replace(b"print of", b"trick of"),
+        lambda raw: raw[:8] + b"\xff\xff\xff\xff" + raw[12:],
+        lambda raw: raw[:12] + b"{}" + raw[14:],
+    ],
+)
+def test_a_foreign_or_damaged_file_is_deleted_and_read_again(
+    damage: Callable[[bytes], bytes],
+    tiny_files: dict[str, Path],
+    open_rig: Callable[[Path], tuple[Rig, StateFiles]],
+    tmp_path: Path,
+) -> None:
+    rig, files = open_rig(tiny_files["attention"])
+    answer = ask(rig, 1, FIRST)
+    put_to_rest(rig, files)
+    (path,) = (tmp_path / "states").iterdir()
+    assert path.stat().st_mode & 0o077 == 0
+    path.write_bytes(damage(path.read_bytes()))
+    again, _ = open_rig(tiny_files["attention"])
+    assert ask(again, 2, FIRST) == answer
+    assert read(again) == len(FIRST)
+    assert not path.exists()
+
+
+def test_the_disk_budget_holds(
+    tiny_files: dict[str, Path], make_rig: MakeRig, tmp_path: Path
+) -> None:
+    files = StateFiles(tmp_path, "print", 200_000)
+    rig = make_rig(tiny_files["attention"], spill_bytes=BUDGET, files=files)
+    for owner in range(1, 6):
+        text = tuple(int(t) for t in np.random.default_rng(owner).integers(1, 256, 100))
+        ask(rig, owner, text, owner=owner)
+    put_to_rest(rig, files)
+    sizes = [path.stat().st_size for path in tmp_path.iterdir()]
+    assert sizes
+    assert sum(sizes) <= 200_000
