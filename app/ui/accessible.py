@@ -11,7 +11,7 @@ import builtins
 import weakref
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QObject, QPoint, QRect
+from PySide6.QtCore import QCoreApplication, QObject, QPoint, QRect
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
@@ -24,10 +24,17 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAccessibleWidget, QWidget
 from shiboken6 import isValid
 
+from app.chat.models import Message, Status
 from app.ui.rich_text import cut, units
 
 if TYPE_CHECKING:
     from app.ui.transcript import Transcript
+
+
+translate = QCoreApplication.translate
+
+_SAID = 300
+"""Characters of an error that are read out."""
 
 
 class MessageText(QAccessibleTextInterface):
@@ -192,6 +199,16 @@ def install() -> None:
     if not _installed:
         QAccessible.installFactory(_make)
         _installed.append(True)
+
+
+def end_words(message: Message) -> str:
+    """What is said when an answer ends, in the words of its state."""
+    if message.status is Status.FAILED:
+        why = message.error or translate("Transcript", "no reason is known")
+        return translate("Transcript", "The answer failed: {0}").format(why[:_SAID])
+    if message.status is Status.STOPPED:
+        return translate("Transcript", "Answer stopped")
+    return translate("Transcript", "Answer finished")
 
 
 def announce(widget: QWidget, words: str) -> None:

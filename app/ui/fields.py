@@ -35,6 +35,8 @@ from app.ui import icons, theme
 from app.ui.plain import Label
 
 _T = TypeVar("_T")
+_TEXT_LEFT = theme.GAP_2 + 3
+"""Where a line edit of the style sheet begins its text: border, padding, and Qt's own margin, px."""
 
 
 class TextField(QLineEdit):
@@ -90,7 +92,7 @@ class Choice(QComboBox):
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         painter.drawRoundedRect(box, theme.RADIUS, theme.RADIUS)
         painter.setPen(QColor(t.text if self.isEnabled() else t.quiet))
-        inner = box.adjusted(theme.GAP_2 - 0.5, 0, -size - theme.GAP_2, 0)
+        inner = box.adjusted(_TEXT_LEFT - 0.5, 0, -size - theme.GAP_2, 0)
         words = painter.fontMetrics().elidedText(
             self.currentText(), Qt.TextElideMode.ElideRight, int(inner.width())
         )
@@ -256,4 +258,4 @@ class Form(QWidget, Generic[_T]):
 
 def _indent(box: QAbstractSpinBox) -> None:
     # Padding in a style sheet moves the frame of a spin box and not its text.
-    box.lineEdit().setTextMargins(theme.GAP_2 - 2, 0, theme.GAP_2 - 2, 0)
+    box.lineEdit().setTextMargins(_TEXT_LEFT - 2, 0, _TEXT_LEFT - 2, 0)

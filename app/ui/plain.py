@@ -7,8 +7,8 @@ import re
 from typing import Final
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QStyleOption, QStylePainter, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QStyleOption, QWidget
 
 TITLE_LIMIT: Final = 200
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -66,11 +66,11 @@ class ElidedLabel(Label):
         return super().event(event)
 
     def paintEvent(self, _: QPaintEvent) -> None:
-        painter = QStylePainter(self)
         option = QStyleOption()
         option.initFrom(self)
-        painter.drawPrimitive(QStyle.PrimitiveElement.PE_Widget, option)
         room = self.contentsRect()
         text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
-        painter.setPen(option.palette.color(self.foregroundRole()))
-        painter.drawText(room, int(self.alignment()), text)
+        with QPainter(self) as painter:
+            self.style().drawPrimitive(QStyle.PrimitiveElement.PE_Widget, option, painter, self)
+            painter.setPen(option.palette.color(self.foregroundRole()))
+            painter.drawText(room, int(self.alignment()), text)

@@ -17,6 +17,7 @@ from app.ui.inline import Look, Run
 from app.ui.text_style import Style
 
 _LINE_SEPARATOR = "\u2028"
+_JOINER = "\u200d"
 _HALF = "\ufffd"
 """What `cut` gives for one of the two units of a character."""
 _ISOLATES = re.compile("[\u2066\u2069]")
@@ -63,11 +64,26 @@ def isolated(runs: Sequence[Run]) -> list[Run]:
     ]
 
 
-def _stands_alone(character: str) -> bool:
-    """Whether this character may be set apart from its neighbours: not one that joins another, nor half of one."""
-    if character in (_LINE_SEPARATOR, _HALF):
-        return False
-    return character.isascii() or unicodedata.category(character)[0] in "ZPS"
+def _last_letter(text: str) -> int:
+    """How many UTF-16 units of the end of `text` are one letter that may be set apart; 0 where none may be.
+
+    The letters of some scripts join, or change with their neighbours: those stay together.
+    """
+    start = len(text) - 1
+    while start > 0 and (_belongs_to_previous(text[start]) or text[start - 1] == _JOINER):
+        start -= 1
+    if start < 0 or text[start] in (_LINE_SEPARATOR, _HALF):
+        return 0
+    letter, code = text[start], ord(text[start])
+    alone = unicodedata.category(letter)[0] in "ZPSN" or code < 0x600 or code >= 0x2E80
+    joins = unicodedata.bidirectional(letter) == "AL"
+    return units(text[start:]) if alone and not joins else 0
+
+
+def _belongs_to_previous(character: str) -> bool:
+    """Accents, variants, joiners and tones of skin."""
+    marks = character == _JOINER or unicodedata.category(character)[0] == "M"
+    return marks or "\U0001f3fb" <= character <= "\U0001f3ff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,19 +196,20 @@ class RichText:
         """Room around inline code, so that its ground touches no letter: wider spacing after single characters."""
         for span in self._spans:
             if Look.CODE in span.run.look:
-                for at in self._beside(span):
-                    if _stands_alone(cut(self.text, at, at + 1)):
-                        yield at, at + 1, style.apart
+                for end in self._beside(span):
+                    letter = _last_letter(cut(self.text, 0, end))
+                    if letter:
+                        yield end - letter, end, style.apart
 
     def _beside(self, span: _Span) -> Iterator[int]:
-        """Positions of the characters behind which there is to be room before and after this code."""
+        """Positions behind the letters beside which there is to be room before and after this code."""
         isolate = int(self._isolates)
         if span.start > isolate:
-            yield span.start - isolate - 1
+            yield span.start - isolate
         if not self.right_to_left:
-            yield span.end - 1
+            yield span.end
         elif span.end + isolate < self.length:
-            yield span.end + isolate
+            yield span.end + isolate + 1
 
     def _break(self, layout: QTextLayout, width: float) -> None:
         y, widest = 0, 0.0
@@ -245,7 +262,7 @@ class RichText:
     def _pills_of(self, span: _Span, style: Style) -> Iterator[QRectF]:
         pad = style.pill_pad
         # The room behind the last letter belongs to the line and not to the code.
-        apart = not self._mixed and _stands_alone(cut(self.text, span.end - 1, span.end))
+        apart = not self._mixed and _last_letter(cut(self.text, 0, span.end)) > 0
         for line in self._lines():
             start, end = line.textStart(), line.textStart() + line.textLength()
             if start >= span.end or end <= span.start:

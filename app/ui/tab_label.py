@@ -4,8 +4,6 @@ It lies on the tab as its button on the left, so that it moves with the tab when
 through it to the tab.
 """
 
-from typing import Final
-
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
@@ -16,8 +14,8 @@ from app.ui import icons, marks, states, theme
 from app.ui.plain import isolated
 
 _GAP = theme.GAP_1 + 2
-_TITLE_FIRST: Final = 84
-"""A word stands beside the title only where the title keeps this much, px at the usual scale, or fits."""
+_BESIDE_WORD, _BESIDE_SHORT = 84, 62
+"""What the title keeps beside the word, and beside the short one, px at the usual scale; less where it fits."""
 
 
 def fitting_word(turn: TurnState, title: float, room: float, metrics: QFontMetricsF) -> str:
@@ -25,9 +23,9 @@ def fitting_word(turn: TurnState, title: float, room: float, metrics: QFontMetri
 
     `title` is how wide the title is, `room` what there is for title and word, px.
     """
-    needed = min(title, theme.px(_TITLE_FIRST))
-    for word in (states.word(turn), states.short_word(turn)):
-        if word and metrics.horizontalAdvance(word) + theme.GAP_2 + needed <= room:
+    for word, kept in ((states.word(turn), _BESIDE_WORD), (states.short_word(turn), _BESIDE_SHORT)):
+        needed = metrics.horizontalAdvance(word) + theme.GAP_2 + min(title, theme.px(kept))
+        if word and needed <= room:
             return word
     return ""
 

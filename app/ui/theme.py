@@ -202,7 +202,6 @@ def _style_sheet(t: Tokens) -> str:
         soft_bad=_mix(t.ground, t.bad, 0.09),
         soft_accent=_mix(t.ground, t.accent, 0.09),
         control=px(CONTROL),
-        field=px(CONTROL - 4),
         link=px(CONTROL - 8),
         title=px(TITLE_PX),
         heading=px(HEADING_PX),
@@ -294,7 +293,7 @@ QLineEdit:focus {{ border-color: {accent}; }}
 QLineEdit#renameField {{ min-height: 0; border-radius: 4px; padding: 0 4px; }}
 QAbstractSpinBox {{
     background: {ground}; color: {text}; border: 1px solid {line}; border-radius: {radius}px;
-    min-height: {field}px; selection-background-color: {selection}; selection-color: {text};
+    min-height: {control}px; selection-background-color: {selection}; selection-color: {text};
 }}
 QAbstractSpinBox QLineEdit {{ background: transparent; border: 0; min-height: 0; padding: 0; }}
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ subcontrol-origin: border; width: 0; height: 0; border: 0; }}
@@ -325,7 +324,7 @@ QScrollBar::handle:horizontal:hover {{ background: {quiet}; }}
 QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 QDialog {{ background: {ground}; }}
-QDialog QPlainTextEdit {{ background: {ground}; border: 1px solid {line}; border-radius: {radius}px; padding: 4px; }}
+QDialog QPlainTextEdit {{ background: {ground}; border: 1px solid {line}; border-radius: {radius}px; padding: 4px 6px; }}
 QDialog QPlainTextEdit:focus {{ border-color: {accent}; }}
 QDialog QScrollArea, QDialog QScrollArea > QWidget > QWidget {{ background: {ground}; border: 0; }}
 """

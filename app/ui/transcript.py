@@ -137,7 +137,7 @@ class Transcript(FlowView):
         self._waiting.discard(index)
         self.refresh()
         if was_streaming and message.status is not Status.STREAMING and self.isVisible():
-            accessible.announce(self, translate("Transcript", "Answer finished"))
+            accessible.announce(self, accessible.end_words(message))
 
     def remove_from(self, message_id: int) -> None:
         """Take this message and all after it away."""

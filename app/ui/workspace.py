@@ -21,7 +21,7 @@ from app.chat.events import (
 from app.chat.models import Conversation, TabState
 from app.chat.ports import ConversationStore
 from app.chat.turns import ChatService
-from app.ui import aio, states
+from app.ui import accessible, aio, states
 from app.ui.banner import Banner, Notice
 from app.ui.chat_tab import ChatTab
 from app.ui.conversation_model import ConversationModel, shown_title
@@ -278,6 +278,14 @@ class Workspace(QObject):
             self._tabs.set_turn(page, turn)
         if before is None or before.state is not turn.state:
             self._count_turns()
+            self._announce(key, turn)
+
+    def _announce(self, key: int, turn: TurnState) -> None:
+        """Say of a chat that is not in front that its answer is there; the one in front says so itself."""
+        hidden = self.front is None or self.front.id != key
+        if hidden and turn.state in (TabState.DONE_UNREAD, TabState.FAILED) and key in self._pages:
+            words = f"{one_line(self.title(key), 60)}: {states.sentence(turn)}"
+            accessible.announce(self._tabs, words)
 
     def _count_turns(self) -> None:
         """Tell how many chats are busy, and whether any of them writes."""

@@ -1,5 +1,8 @@
 """Contrast of the colours, and a switch of the theme while everything is open."""
 
+import re
+from pathlib import Path
+
 import pytest
 from PySide6.QtGui import QColor
 
@@ -52,3 +55,11 @@ def test_the_theme_can_be_changed_while_everything_is_open(with_desk):
             assert image.pixelColor(image.width() - 30, 200).name() == tokens.ground.lower()
 
     with_desk(scenario, current=Settings(theme="light"))
+
+
+def test_every_painter_ends_with_its_paint_event():
+    """One that an error leaves behind makes Qt abort: it is a context manager everywhere."""
+    for path in Path(theme.__file__).parent.glob("*.py"):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if re.search(r"\bQ(Style)?Painter\(", line):
+                assert line.strip().startswith("with "), f"{path.name}:{number}"

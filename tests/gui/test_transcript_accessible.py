@@ -7,6 +7,7 @@ from PySide6.QtGui import QAccessible, QAccessibleInterface
 from pytestqt.qtbot import QtBot
 
 from app.chat.models import Status
+from app.ui import accessible
 from app.ui.transcript import Transcript
 from tests.gui.transcripts import Chat, chat, view
 
@@ -80,3 +81,11 @@ def test_a_reader_may_hold_an_item_longer_than_the_window_lives(chat: Chat, qtbo
     assert not item.isValid()
     assert item.text(QAccessible.Text.Name) == ""
     assert item.rect().isEmpty()
+
+
+def test_the_end_of_an_answer_is_said_in_the_words_of_its_state(chat: Chat) -> None:
+    assert accessible.end_words(chat.answer("done")) == "Answer finished"
+    assert accessible.end_words(chat.answer("half", Status.STOPPED)) == "Answer stopped"
+    failed = chat.answer("", Status.FAILED, error="The engine stopped." + "x" * 9_000)
+    assert accessible.end_words(failed).startswith("The answer failed: The engine stopped.")
+    assert len(accessible.end_words(failed)) < 400
