@@ -391,15 +391,6 @@ class TextFailed:
 EngineCommand = Load | Submit | Abort | SetPriority | Forget | Shutdown
 EngineEvent = Ready | Progress | Loaded | LoadFailed | Step | Heartbeat | LastWords
 TextCommand = Load | Render | Tokenize | Shutdown
-TextEvent = (
-    Ready
-    | Progress
-    | VocabularyLoaded
-    | LoadFailed
-    | Rendered
-    | Tokenized
-    | TextFailed
-    | Heartbeat
-    | LastWords
-)
+TextReply = Rendered | Tokenized | TextFailed
+TextEvent = Ready | Progress | VocabularyLoaded | LoadFailed | TextReply | Heartbeat | LastWords
 Message = EngineCommand | EngineEvent | TextCommand | TextEvent

@@ -4,6 +4,7 @@ Replay rule: the same calls give the same logits, bit for bit.  Neighbour-swap r
 a sequence cannot see, its logits do not change by a bit.
 """
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -47,12 +48,14 @@ def evaluated(record: Record) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One evaluated token: which record evaluated it, in which row, at which position."""
+    """One evaluated token: which record evaluated it, in which row, at which position; and the record that put it back
+    into the pool, where it was saved outside meanwhile."""
 
     call: int
     row: int
     position: int
     token: int
+    restored: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +79,7 @@ class Moment:
 
 
 class Mirror:
-    """Follows a log; `owned` are the cells of each sequence by position.  A restored state counts as the cells that
-    were saved, for it stands for the same tokens."""
+    """Follows a log; `owned` are the cells of each sequence by position."""
 
     def __init__(self) -> None:
         self.owned: dict[int, dict[int, Cell]] = {}
@@ -99,15 +101,18 @@ class Mirror:
         elif "save" in record:
             self._saved[record["name"]] = dict(owned.get(record["save"], {}))
         elif "restore" in record and record["done"]:
-            owned[record["restore"]] = dict(self._saved[record["name"]])
+            saved = self._saved[record["name"]]
+            owned[record["restore"]] = {
+                p: dataclasses.replace(cell, restored=number) for p, cell in saved.items()
+            }
         elif "decode" in record:
             return self._decode(number, record)
         return []
 
     @property
     def used(self) -> int:
-        """Cells of the pool that somebody owns (after logs without a restore)."""
-        return len({(c.call, c.row) for held in self.owned.values() for c in held.values()})
+        """Cells of the pool that somebody owns."""
+        return len({cell for held in self.owned.values() for cell in held.values()})
 
     def _decode(self, number: int, record: Record) -> list[Moment]:
         call, done = record["decode"], evaluated(record)

@@ -5,7 +5,15 @@ from pathlib import Path
 
 DEFAULT = (
     *("raw:1", "raw:4", "raw:8", "raw:16", "decode:1", "decode:4", "decode:8", "prefix:8:300"),
-    *("stall:4:900", "turns:8:3:4", "turns:4:8:2", "pressure:4:300", "fork:600", "spill:2000"),
+    *(
+        "stall:4:900",
+        "pace:4:900",
+        "turns:8:3:4",
+        "turns:4:8:2",
+        "pressure:4:300",
+        "fork:600",
+        "spill:2000",
+    ),
     *("own:32", "idle:8:2000", "bookkeeping:1000", "cancel:4", "killed:2", "crowd:300:64"),
     *("mode:single", "mode:static", "mode:continuous"),
 )

@@ -24,12 +24,11 @@ from app.wire import (
     Render,
     Rendered,
     TextFailed,
+    TextReply,
     Tokenize,
     Tokenized,
     VocabularyLoaded,
 )
-
-Reply = Rendered | Tokenized | TextFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Deadline:
 class _Job:
     message: Render | Tokenize
     seconds: float
-    reply: asyncio.Future[Reply]
+    reply: asyncio.Future[TextReply]
 
 
 class TextClient:
@@ -71,7 +70,7 @@ class TextClient:
         self._server: asyncio.Task[None] | None = None
         self._worker: Link | None = None
         self._job: _Job | None = None
-        self._outcome: asyncio.Future[Reply | Death] | None = None
+        self._outcome: asyncio.Future[TextReply | Death] | None = None
         self._over = ""
 
     async def load(self, on_progress: OnProgress) -> VocabularyLoaded:
@@ -112,7 +111,7 @@ class TextClient:
 
     # --- requests --------------------------------------------------------------------------------------------
 
-    async def _ask(self, message: Render | Tokenize, size: int) -> Reply:
+    async def _ask(self, message: Render | Tokenize, size: int) -> TextReply:
         if self._over:
             raise TextError(self._over)
         job = _Job(message, self._deadline.of(size), asyncio.get_running_loop().create_future())
@@ -152,7 +151,7 @@ class TextClient:
         except AppError as error:
             _settle(job, TextError(str(error)))
 
-    async def _attempt(self, job: _Job) -> Reply | Death:
+    async def _attempt(self, job: _Job) -> TextReply | Death:
         worker = self._worker
         if worker is None:
             worker = await self._restart()
@@ -223,12 +222,12 @@ class TextClient:
         self._worker = None
         self._come_out(death)
 
-    def _come_out(self, outcome: Reply | Death) -> None:
+    def _come_out(self, outcome: TextReply | Death) -> None:
         if self._outcome is not None and not self._outcome.done():
             self._outcome.set_result(outcome)
 
 
-def _settle(job: _Job, outcome: Reply | TextError) -> None:
+def _settle(job: _Job, outcome: TextReply | TextError) -> None:
     if job.reply.done():
         return
     if isinstance(outcome, TextError):

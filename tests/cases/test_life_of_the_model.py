@@ -18,7 +18,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QToolButton
 
 from app import main
-from app.chat.models import ChatMessage, Role, Status
+from app.chat.events import ChatEvent, TurnChanged, TurnState
+from app.chat.models import ChatMessage, Role, Status, TabState
 from app.chat.ports import ModelPhase
 from app.client.pair import Means
 from app.settings import load as load_settings
@@ -37,7 +38,8 @@ from tests.cases.whole import (
     until,
     user,
 )
-from tests.gui.desk import Desk
+from tests.gui.conftest import Drive
+from tests.gui.desk import Desk, close_desk, open_desk
 from tests.processes import children, processes_of
 from tests.scripted_children import FakeClock
 
@@ -219,3 +221,66 @@ def test_each_way_to_end_is_told_once(at_work: Callable[..., None], talker: Path
         assert model.counters.cells_used == model.counters.cells_kept
 
     at_work(scenario, RealModel(talker), current=settings())
+
+
+def test_a_tab_tells_of_waiting_reading_and_writing(
+    at_work: Callable[..., None], talker: Path
+) -> None:
+    """Two prompts that do not fit together: the second waits in line, is read, and is answered."""
+    text = "word " * 250
+    told: dict[int, list[TurnState]] = {}
+
+    async def scenario(desk: Desk, model: RealModel) -> None:
+        pages = await open_tabs(desk, 3)
+
+        def hear(event: ChatEvent) -> None:
+            if isinstance(event, TurnChanged):
+                told.setdefault(event.conversation_id, []).append(event.turn)
+
+        desk.chat.subscribe(hear)
+        for number, page in enumerate(pages):
+            put(page, f"{number} {text}")
+        await over(desk, *pages)
+        for page in pages:
+            (answer,) = await answers(desk, page)
+            assert (answer.status, answer.usage.completion_tokens) == (Status.DONE, 40)
+        states = {page.id: [turn.state for turn in told[page.id]] for page in pages}
+        for page in pages:
+            order = list(dict.fromkeys(states[page.id]))
+            done = TabState.IDLE if page is desk.front else TabState.DONE_UNREAD
+            assert order == [TabState.WAITING, TabState.READING, TabState.WRITING, done]
+        places = [turn.place for page in pages for turn in told[page.id]]
+        assert {1, 2} <= set(places), "two waited in line while one was read and answered"
+        read = [turn for page in pages for turn in told[page.id] if turn.total]
+        assert any(0 < turn.done < turn.total for turn in read)
+
+    at_work(scenario, RealModel(talker, pool_tokens=1536), current=settings(max_answer_tokens=40))
+
+
+def test_quitting_in_the_middle_of_answers_keeps_them(drive: Drive, talker: Path) -> None:
+    async def scenario() -> None:
+        model = RealModel(talker)
+        current = settings(max_answer_tokens=0)
+        desk = await open_desk(generator=model, host=model, current=current)
+        await model.open()
+        pages = await open_tabs(desk, 4)
+        for page in pages:
+            put(page, "a long story")
+        await until(lambda: all(desk.chat.turn(p.id).written > 20 for p in pages), "four streams")
+        shown = {page.id: page.transcript.message_text(1) for page in pages}
+        await close_desk(desk)
+        assert children() == []
+
+        desk = await open_desk()
+        assert len(desk.tabs) == 4
+        for page in desk.tabs:
+            (answer,) = await answers(desk, page)
+            # It was ended in order: stopped by its user, not interrupted by a crash.
+            assert answer.status is Status.STOPPED
+            desk.window.tabs.setCurrentWidget(page)
+            await until(lambda page=page: page.transcript.message_count() == 2, "the messages")
+            first = shown[page.id].splitlines()[1]
+            assert first[:20] in page.transcript.message_text(1)
+        await close_desk(desk)
+
+    drive(scenario())

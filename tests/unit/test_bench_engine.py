@@ -16,6 +16,7 @@ from app.bench.rows.fork import Fork
 from app.bench.rows.idle import Idle
 from app.bench.rows.mode import ModeRow
 from app.bench.rows.own import Own
+from app.bench.rows.pace import PaceRow
 from app.bench.rows.raw import Raw
 from app.bench.rows.row import Row, Setup
 from app.bench.rows.spill import Spill
@@ -87,6 +88,13 @@ def test_cancel(setup: Setup) -> None:
 def test_crowd(setup: Setup) -> None:
     got = run(Crowd(30, 12, prompt=8, written=4), setup)
     assert (got["whole"], got["cells"], got["requests"]) == (60, 0, 0)
+
+
+def test_a_long_prompt_at_every_pace(setup: Setup) -> None:
+    row = PaceRow(2, 100, prompt=8)
+    got = run(row, setup)
+    assert set(got) == {figure.key for figure in row.figures}
+    assert all(value > 0 for value in got.values())
 
 
 def test_modes_differ_in_how_many_decode_at_once(setup: Setup) -> None:

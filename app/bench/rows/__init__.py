@@ -12,6 +12,7 @@ from app.bench.rows.idle import Idle
 from app.bench.rows.killed import Killed
 from app.bench.rows.mode import ModeRow
 from app.bench.rows.own import Own
+from app.bench.rows.pace import PaceRow
 from app.bench.rows.prefix import Prefix
 from app.bench.rows.pressure import Pressure
 from app.bench.rows.raw import Raw
@@ -21,8 +22,8 @@ from app.bench.rows.stall import Stall
 from app.bench.rows.turns import Turns
 
 KINDS: tuple[type[Row], ...] = (
-    *(Raw, Decode, Prefix, Stall, Turns, Pressure, Fork, Spill, Own, Idle, Bookkeeping, Cancel),
-    *(Killed, Crowd, ModeRow),
+    *(Raw, Decode, Prefix, Stall, PaceRow, Turns, Pressure, Fork, Spill, Own, Idle, Bookkeeping),
+    *(Cancel, Killed, Crowd, ModeRow),
 )
 
 
