@@ -156,7 +156,7 @@ class ActionPool:
             self._seat(button, item, ends)
             button.show()
         if not same:
-            for before, after in pairwise(self.buttons):
+            for before, after in pairwise([self._home, *self.buttons]):
                 QWidget.setTabOrder(before, after)
         return made
 

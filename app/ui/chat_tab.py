@@ -7,12 +7,13 @@ the messages that are then loaded contain it.  From that moment on every event i
 import asyncio
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from app.chat.events import (
     ChatEvent,
@@ -27,10 +28,11 @@ from app.chat.events import (
 from app.chat.models import Conversation, Message, Role, TabState
 from app.chat.ports import ModelPhase, ModelState
 from app.chat.turns import ChatService
-from app.ui import aio, icons, marks, states, theme
-from app.ui.composer import Composer, read_text_file
+from app.ui import aio, theme
+from app.ui.attachment import read_text_file
+from app.ui.composer import Composer
 from app.ui.empty_state import EmptyState
-from app.ui.plain import ElidedLabel
+from app.ui.state_line import StateLine
 from app.ui.throttle import Throttle
 from app.ui.transcript import Transcript
 
@@ -40,67 +42,6 @@ _COMPOSER_SHARE = 0.4
 """Of the page's height, the most that the text of a message takes."""
 
 MessageEvent = MessageAdded | TextAppended | MessageFinished | MessagesRemoved
-
-
-class StateLine(QWidget):
-    """What the turn does, in words, and how full the chat is; always as high, so that nothing jumps."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setFixedHeight(theme.px(theme.GAP_5))
-        self._turn = self._shown = states.IDLE
-        self._swollen = False
-        self._mark = QLabel(self)
-        self._words = ElidedLabel("", "quiet", self)
-        self._words.setObjectName("stateText")
-        self._room = ElidedLabel("", "quiet", self)
-        self._room.setObjectName("contextText")
-        self._room.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(theme.GAP_2, 0, theme.GAP_2, 0)
-        layout.setSpacing(theme.GAP_1)
-        layout.addWidget(self._mark, 0)
-        layout.addWidget(self._words, 2)
-        layout.addWidget(self._room, 1)
-
-    def show_turn(self, turn: TurnState) -> None:
-        self._turn = turn
-        # What waits unread elsewhere is read here, and needs no words.
-        shown = states.IDLE if turn.state is TabState.DONE_UNREAD else turn
-        self._say(states.sentence(shown), shown)
-
-    def hint(self, words: str) -> None:
-        """Say something for the moment, until the state changes."""
-        self._say(words, states.IDLE)
-
-    def show_context(self, used: int, held: int) -> None:
-        """How many tokens the chat has, of those that it may have; 0 when that is not known."""
-        self._room.setText(f"{used:,} of {held:,} tokens" if used and held else "")
-
-    def text(self) -> str:
-        return self._words.text()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
-            self.show_turn(self._turn)
-
-    def beat(self, swollen: bool) -> None:
-        """Draw the mark of a chat that is writing in this half of its pulse."""
-        self._swollen = swollen
-        if self._shown.state is TabState.WRITING:
-            self._show_mark()
-
-    def _say(self, words: str, turn: TurnState) -> None:
-        self._words.setText(words)
-        self._words.setAccessibleName(words)
-        self._shown = turn
-        self._show_mark()
-        self._mark.setVisible(turn.state is not TabState.IDLE)
-
-    def _show_mark(self) -> None:
-        icon = marks.icon(self._shown, swollen=self._swollen)
-        self._mark.setPixmap(icon.pixmap(icons.small(), icons.small()))
 
 
 class ChatTab(QWidget):
@@ -123,7 +64,7 @@ class ChatTab(QWidget):
         self._model = model
         self._loading = False
         self._loaded = False
-        self._sending = False
+        self._sending = self._stopped = False
         self._missed: list[MessageEvent] = []
         self._work: set[asyncio.Task[None]] = set()
         self._ids: list[int] = []
@@ -173,6 +114,8 @@ class ChatTab(QWidget):
         layout.setSpacing(0)
         layout.addLayout(self._stack, 1)
         layout.addLayout(foot)
+        for before, after in pairwise((self.transcript, *self.composer.in_order())):
+            self.setTabOrder(before, after)
 
     def _connect(self) -> None:
         self.empty.starter_requested.connect(self.starter_requested)
@@ -270,7 +213,9 @@ class ChatTab(QWidget):
 
     def show_turn(self, turn: TurnState) -> None:
         """Show the state of the turn above the composer, and Stop while it is busy."""
-        self.composer.set_busy(turn.busy or self._sending)
+        if not turn.busy:
+            self._stopped = False
+        self.composer.set_busy(self._sending or (turn.busy and not self._stopped))
         self.state_line.show_turn(turn)
 
     def show_model(self, model: ModelState) -> None:
@@ -334,13 +279,20 @@ class ChatTab(QWidget):
         self.composer.set_text(f"{text}\n\n{typed}" if typed else text)
 
     def stop(self) -> None:
-        """Stop the answer; what there is of it stays."""
+        """Stop the answer; what there is of it stays.
+
+        From now on the next thing can be asked for, though the end of this turn is still being stored.
+        """
+        self._stopped = self._chat.turn(self.id).busy
         self._chat.stop(self.id)
+        self.show_turn(self._chat.turn(self.id))
 
     @aio.async_slot
     async def regenerate(self) -> None:
         """Have the last answer written anew."""
-        if not self._chat.turn(self.id).busy and self._ids:
+        if self._chat.turn(self.id).busy and not self._stopped:
+            self.state_line.hint("Stop the answer first (Esc), then it can be written anew.")
+        elif self._ids:
             await self._chat.regenerate(self.id)
 
     def _regenerate_message(self, _: int) -> None:

@@ -8,19 +8,32 @@ out with the message and is never laid out here.
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QInputMethodEvent, QKeyEvent, QTextDocumentFragment
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QMimeData, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QFocusEvent,
+    QInputMethodEvent,
+    QKeyEvent,
+    QKeySequence,
+    QTextDocumentFragment,
+)
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.chat.models import clean
 from app.ui import icons, theme
-from app.ui.plain import ElidedLabel, one_line, tooltip
+from app.ui.attachment import Attachment
 
 LONG_LINE: Final = 10_000
 LONG_TEXT: Final = 100_000
 MOST_LINES: Final = 10
 _FEWEST: Final = 2
-FILE_LIMIT: Final = 4_000_000
 
 
 def too_heavy(text: str) -> bool:
@@ -36,6 +49,7 @@ class ComposerText(QPlainTextEdit):
     files_pasted = Signal(object)
     refused = Signal(str)
     focus_changed = Signal(bool)
+    undo_requested = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -77,7 +91,9 @@ class ComposerText(QPlainTextEdit):
         super().inputMethodEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        if event.matches(QKeySequence.StandardKey.Undo):
+            self.undo_requested.emit()
+        elif event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             super().keyPressEvent(event)
         elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self.insertPlainText("\n")
@@ -118,32 +134,6 @@ def _text_of(source: QMimeData) -> str:
         # A fragment has no access to the network or to files: nothing is fetched.
         return QTextDocumentFragment.fromHtml(source.html()).toPlainText()
     return ""
-
-
-class Attachment(QFrame):
-    """Text that goes out with the message, shown by its name and size."""
-
-    removed = Signal()
-
-    def __init__(self, name: str, text: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.text = text
-        self.setObjectName("attachment")
-        lines = text.count("\n") + 1
-        label = f"{one_line(name, 40)}, {len(text):,} characters"
-        if lines > 1:
-            label += f", {lines:,} lines"
-        title = ElidedLabel(label, "small", self)
-        title.setMinimumWidth(min(title.fontMetrics().horizontalAdvance(label) + 2, theme.px(420)))
-        self.setToolTip(tooltip(text[:400]))
-        self.setAccessibleName(label)
-        remove = icons.IconButton("close", f"Remove {label}", "removeAttachmentButton", self)
-        remove.clicked.connect(self.removed)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(theme.GAP_2, 0, 0, 0)
-        layout.setSpacing(theme.GAP_1)
-        layout.addWidget(title)
-        layout.addWidget(remove)
 
 
 class SendButton(QToolButton):
@@ -197,6 +187,9 @@ class Composer(QFrame):
         self.setObjectName("composerFrame")
         self._attachments: list[Attachment] = []
         self._busy = False
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.setInterval(QApplication.doubleClickInterval())
         self.edit = ComposerText(self)
         self.button = SendButton(self)
         self._settings = icons.IconButton(
@@ -225,22 +218,27 @@ class Composer(QFrame):
         self.edit.heavy_pasted.connect(self._attach_paste)
         self.edit.files_pasted.connect(self.files_pasted)
         self.edit.refused.connect(self.refused)
+        self.edit.undo_requested.connect(self.undo)
         self.edit.focus_changed.connect(self._show_focus)
         self.edit.textChanged.connect(self._text_changed)
         self.button.clicked.connect(self._clicked)
         self._settings.clicked.connect(self.settings_requested)
 
+    def in_order(self) -> tuple[QWidget, ...]:
+        """Its controls as the Tab key goes through them; attachments come before the last."""
+        return self._settings, self.edit, self.button
+
     def text(self) -> str:
         """The whole message, attachments after what was typed; "" when there is only white space."""
-        parts = [self.edit.toPlainText(), *(item.text for item in self._attachments)]
-        return clean("\n\n".join(part for part in parts if part.strip()))
+        parts = [clean(self.edit.toPlainText()), *(item.text for item in self._attachments)]
+        return "\n\n".join(part for part in parts if part and not part.isspace())
 
     def set_text(self, text: str) -> None:
         """Show this text, as an attachment where it is too heavy to be laid out."""
         self._drop_attachments()
         if too_heavy(text):
             self.edit.clear()
-            self.attach("Draft", text)
+            self.attach("Draft", text, undoable=False)
         else:
             self.edit.setPlainText(text)
         self.edit.moveCursor(self.edit.textCursor().MoveOperation.End)
@@ -250,13 +248,28 @@ class Composer(QFrame):
         self._drop_attachments()
         self.edit.clear()
 
-    def attach(self, name: str, text: str) -> None:
+    def attach(self, name: str, text: str, *, undoable: bool = True) -> None:
         """Add text that goes out with the message."""
-        chip = Attachment(name, clean(text), self)
+        revision = self.edit.document().revision() if undoable else None
+        chip = Attachment(name, clean(text), revision, self)
         chip.removed.connect(self._remove_sender)
+        before = self._attachments[-1].remove if self._attachments else self.edit
+        self.setTabOrder(before, chip.remove)
+        self.setTabOrder(chip.remove, self.button)
         self._attachments.append(chip)
         self._chips.addWidget(chip, 0, Qt.AlignmentFlag.AlignLeft)
         self._text_changed()
+
+    def undo(self) -> None:
+        """Take back what was done last: typing, or the attachment that came after it."""
+        document = self.edit.document()
+        last = self._attachments[-1] if self._attachments else None
+        untyped = last is not None and last.revision == document.revision()
+        if last is None or last.revision is None or (document.isUndoAvailable() and not untyped):
+            self.edit.undo()
+        else:
+            self._remove(last)
+            self._text_changed()
 
     def attachments(self) -> tuple[str, ...]:
         return tuple(item.text for item in self._attachments)
@@ -277,9 +290,12 @@ class Composer(QFrame):
             )
 
     def _clicked(self) -> None:
-        if self.button.stops:
+        """Send or Stop; the rest of a double click would hit the other one, and is nobody's wish."""
+        fresh = not self._settling.isActive()
+        self._settling.start()
+        if fresh and self.button.stops:
             self.stop_requested.emit()
-        else:
+        elif fresh:
             self.submit()
         self.edit.setFocus()
 
@@ -316,18 +332,3 @@ class Composer(QFrame):
         self.setProperty("focused", focused)
         self.style().unpolish(self)
         self.style().polish(self)
-
-
-def read_text_file(path: Path) -> str:
-    """The text of a file that somebody dropped or pasted; raises ValueError with a reason for the user.
-
-    Blocking: to be run on a thread.
-    """
-    if not path.is_file():
-        raise ValueError(f"{path.name} is not a file.")
-    if path.stat().st_size > FILE_LIMIT:
-        raise ValueError(f"{path.name} is larger than {FILE_LIMIT // 1_000_000} MB.")
-    data = path.read_bytes()
-    if b"\0" in data[:8192]:
-        raise ValueError(f"{path.name} is not a text file.")
-    return data.decode("utf-8-sig", errors="replace")

@@ -1,6 +1,7 @@
 """How the parts of the window stand beside one another."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TypeVar
 
 from PySide6.QtCore import Qt
@@ -45,6 +46,31 @@ def fill_corners(tabs: ChatTabs, model_button: QWidget, actions: Mapping[str, QA
     tabs.add_corner(side, left=True)
     for widget in (plus, model_button, menu_button):
         tabs.add_corner(widget)
+
+
+_ORDER = (
+    "newChatButton",
+    "searchField",
+    "conversationList",
+    "settingsButton",
+    "sidebarButton",
+    "chatTabBar",
+    "newTabButton",
+    "modelButton",
+    "menuButton",
+    "noticeAction",
+    "noticeDismiss",
+    "stopAllButton",
+)
+"""How the Tab key goes through what is always there: the side from the top, then the row of tabs, then notices."""
+
+
+def order_focus(window: QWidget) -> None:
+    """Let the Tab key go through the window as the eye does; the pages come after, each in its own order."""
+    found = [window.findChild(QWidget, name) for name in _ORDER]
+    controls = [control for control in found if control is not None]
+    for before, after in pairwise(controls):
+        QWidget.setTabOrder(before, after)
 
 
 def _menu(parent: QWidget, actions: Mapping[str, QAction]) -> QMenu:

@@ -94,6 +94,9 @@ class ChatTabs(QTabWidget):
         self._spoken: dict[QWidget, str] = {}
         self._bar = TabBar(self)
         self.setTabBar(self._bar)
+        # The row of tabs alone takes the focus; with its frame in the way, Tab would lead round and round.
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._bar.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMovable(True)
         self.setTabsClosable(True)
         self._left, self._right = _corner(self), _corner(self)

@@ -303,6 +303,8 @@ QAbstractSpinBox:disabled, QLineEdit:disabled, QDialog QPlainTextEdit:disabled {
 #composerFrame {{ background: {ground}; border: 1px solid {line}; border-radius: 12px; }}
 #composerFrame[focused="true"] {{ border-color: {accent}; }}
 #composer {{ background: transparent; border: 0; color: {text}; }}
+#transcript {{ border: 2px solid {ground}; }}
+#transcript[ringed="true"] {{ border-color: {accent}; }}
 #attachment {{ background: {raised}; border: 1px solid {line}; border-radius: 6px; }}
 
 #notice {{ background: {soft_accent}; border: 1px solid {line}; border-radius: {radius}px; }}

@@ -13,6 +13,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QRect, Qt, QTimer, Signal, 
 from PySide6.QtGui import (
     QClipboard,
     QContextMenuEvent,
+    QFocusEvent,
     QGuiApplication,
     QHelpEvent,
     QHideEvent,
@@ -37,6 +38,7 @@ from app.ui.pointer import Pointer
 
 translate = QCoreApplication.translate
 
+_BY_KEY = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 REDRAW_MS = 34
 """Between two redraws at least: 30 a second are the most."""
 _JUMP_MARGIN = 16
@@ -297,6 +299,21 @@ class Transcript(FlowView):
                 event.accept()
                 return True
         return super().event(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """A ring shows who is moved through by keyboard where it is."""
+        super().focusInEvent(event)
+        self._show_ring(event.reason() in _BY_KEY)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._show_ring(False)
+
+    def _show_ring(self, shown: bool) -> None:
+        if bool(self.property("ringed")) != shown:
+            self.setProperty("ringed", shown)
+            self.style().unpolish(self)
+            self.style().polish(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Copy):

@@ -82,6 +82,7 @@ class Window(QMainWindow):
         self._actions: dict[str, QAction] = {}
         self.setCentralWidget(layout.central(self.sidebar, self.tabs, self.banner, self.status))
         self._add_commands()
+        layout.order_focus(self)
         self._connect()
         self._poll = QTimer(self)
         self._poll.setInterval(_STATUS_MS)
@@ -238,6 +239,8 @@ class Window(QMainWindow):
             self.workspace.front.stop()
 
     def stopAll(self) -> None:
+        for page in self.workspace.pages:
+            page.stop()
         self._chat.stop_all()
 
     def regenerate(self) -> None:

@@ -6,7 +6,8 @@ from PySide6.QtGui import QImage, QInputMethodEvent, QKeyEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolButton
 
-from app.ui.composer import LONG_LINE, LONG_TEXT, Composer, read_text_file, too_heavy
+from app.ui.attachment import read_text_file
+from app.ui.composer import LONG_LINE, LONG_TEXT, Composer, too_heavy
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_what_is_typed_while_the_chat_answers_stays(composer, sent):
     assert len(refusals) == 1
 
 
-def test_the_button_is_send_and_then_stop(composer, sent):
+def test_the_button_is_send_and_then_stop(composer, sent, qtbot):
     stops = []
     composer.stop_requested.connect(lambda: stops.append(True))
     assert not composer.button.isEnabled()
@@ -128,9 +129,52 @@ def test_the_button_is_send_and_then_stop(composer, sent):
         "stopButton",
         "Stop",
     )
+    qtbot.waitUntil(lambda: not composer._settling.isActive())
     QTest.mouseClick(composer.button, Qt.MouseButton.LeftButton)
     assert stops == [True]
     assert len(sent) == 1
+
+
+def test_the_second_half_of_a_double_click_does_nothing(composer, sent, qtbot):
+    """It would stop what was just sent, or send what is still being written."""
+    stops = []
+    composer.stop_requested.connect(lambda: stops.append(True))
+    composer.submitted.connect(lambda _: composer.set_busy(True))
+    composer.stop_requested.connect(lambda: composer.set_busy(False))
+    QTest.keyClicks(composer.edit, "hello")
+    for _ in range(10):
+        QTest.mouseClick(composer.button, Qt.MouseButton.LeftButton)
+    assert (sent, stops) == (["hello"], [])
+    qtbot.waitUntil(lambda: not composer._settling.isActive())
+    for _ in range(10):
+        QTest.mouseClick(composer.button, Qt.MouseButton.LeftButton)
+    assert (sent, stops) == (["hello"], [True])
+    QTest.keyClick(composer.edit, Qt.Key.Key_Return)
+    assert len(sent) == 2, "the keyboard has no double click"
+
+
+def test_an_attachment_can_be_undone_in_its_turn(composer):
+    QTest.keyClicks(composer.edit, "ab")
+    paste(composer, text="x" * 200_000)
+    assert len(composer.attachments()) == 1
+    undo = (Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(composer.edit, *undo)
+    assert (composer.edit.toPlainText(), len(composer.attachments())) == ("ab", 0)
+    paste(composer, text="x" * 200_000)
+    QTest.keyClicks(composer.edit, "c")
+    QTest.keyClick(composer.edit, *undo)
+    assert len(composer.attachments()) == 1
+    while composer.edit.document().isUndoAvailable():
+        QTest.keyClick(composer.edit, *undo)
+    assert (composer.edit.toPlainText(), len(composer.attachments())) == ("", 1)
+    QTest.keyClick(composer.edit, *undo)
+    assert composer.attachments() == ()
+
+
+def test_a_draft_that_was_kept_is_not_undone(composer):
+    composer.set_text("x" * 200_000)
+    QTest.keyClick(composer.edit, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert len(composer.attachments()) == 1
 
 
 def test_it_grows_to_ten_lines_and_no_further(composer):

@@ -291,3 +291,44 @@ def test_dialogs_closed_while_chats_stream(with_desk):
             await until(lambda name=name: not desk.window.findChild(QWidget, name))
 
     with_desk(scenario, generator=gated([Text(piece) for piece in PIECES]))
+
+
+def test_stop_and_then_anew_or_another_question_at_once(with_desk):
+    """Case 31: what is asked for in the moment after Stop is done; no piece of the stopped answer comes later."""
+
+    async def scenario(desk):
+        await desk.say("question")
+        for number in range(1, 12):
+            release(desk, 4)
+            await until(lambda number=number: f"r{number - 1}p2" in text_of(desk.front))
+            desk.key(Qt.Key.Key_Escape)
+            desk.control(Qt.Key.Key_R)
+            await until(lambda number=number: len(desk.generator.requests) == number + 1)
+        release(desk, 2)
+        await until(lambda: "r11p0" in text_of(desk.front))
+        desk.key(Qt.Key.Key_Escape)
+        await desk.say("another")
+        await until(lambda: len(desk.generator.requests) == 13)
+        release(desk, 100)
+        await desk.answered()
+        await until(lambda: "r12p5" in text_of(desk.front))
+        runs = re.findall(r"r(\d+)p\d", text_of(desk.front))
+        assert set(runs) == {"11", "12"}
+        assert text_of(desk.front).count("another") == 1
+
+    scripts = [[Text(f"r{run}p{piece} ") for piece in range(6)] for run in range(14)]
+    with_desk(scenario, generator=gated(*scripts))
+
+
+def test_anew_while_it_is_written_asks_for_a_stop_first(with_desk):
+    async def scenario(desk):
+        await desk.say("question")
+        release(desk, 3)
+        await until(lambda: "piece2" in text_of(desk.front))
+        desk.control(Qt.Key.Key_R)
+        release(desk, 2)
+        await until(lambda: "piece4" in text_of(desk.front))
+        assert "Stop the answer first" in desk.front.state_line.text()
+        assert len(desk.generator.requests) == 1
+
+    with_desk(scenario, generator=gated([Text(piece) for piece in PIECES]))

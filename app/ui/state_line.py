@@ -1,0 +1,88 @@
+"""The line above the composer: what the turn does, in words, and how full the chat is."""
+
+from typing import Final
+
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+
+from app.chat.events import TurnState
+from app.chat.models import TabState
+from app.ui import icons, marks, states, theme
+from app.ui.plain import ElidedLabel
+
+HINT_MS: Final = 5_000
+"""How long a hint stays where the state goes on as it was."""
+
+
+class StateLine(QWidget):
+    """Shows a `TurnState`, or a hint for a while; always as high, so that nothing jumps."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setFixedHeight(theme.px(theme.GAP_5))
+        self._turn = self._shown = states.IDLE
+        self._swollen = False
+        self._hint = QTimer(self)
+        self._hint.setSingleShot(True)
+        self._hint.setInterval(HINT_MS)
+        self._hint.timeout.connect(self._show)
+        self._mark = QLabel(self)
+        self._words = ElidedLabel("", "quiet", self)
+        self._words.setObjectName("stateText")
+        self._room = ElidedLabel("", "quiet", self)
+        self._room.setObjectName("contextText")
+        self._room.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(theme.GAP_2, 0, theme.GAP_2, 0)
+        layout.setSpacing(theme.GAP_1)
+        layout.addWidget(self._mark, 0)
+        layout.addWidget(self._words, 2)
+        layout.addWidget(self._room, 1)
+
+    def show_turn(self, turn: TurnState) -> None:
+        """Show this state; a hint stays while only the figures change."""
+        goes_on = turn.state is self._turn.state
+        self._turn = turn
+        if not (goes_on and self._hint.isActive()):
+            self._hint.stop()
+            self._show()
+
+    def hint(self, words: str) -> None:
+        """Say something for the moment, or until the state changes."""
+        self._hint.start()
+        self._say(words, states.IDLE)
+
+    def show_context(self, used: int, held: int) -> None:
+        """How many tokens the chat has, of those that it may have; 0 when that is not known."""
+        self._room.setText(f"{used:,} of {held:,} tokens" if used and held else "")
+
+    def text(self) -> str:
+        return self._words.text()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._show_mark()
+
+    def beat(self, swollen: bool) -> None:
+        """Draw the mark of a chat that is writing in this half of its pulse."""
+        self._swollen = swollen
+        if self._shown.state is TabState.WRITING:
+            self._show_mark()
+
+    def _show(self) -> None:
+        # What waits unread elsewhere is read here, and needs no words.
+        unread = self._turn.state is TabState.DONE_UNREAD
+        shown = states.IDLE if unread else self._turn
+        self._say(states.sentence(shown), shown)
+
+    def _say(self, words: str, turn: TurnState) -> None:
+        self._words.setText(words)
+        self._words.setAccessibleName(words)
+        self._shown = turn
+        self._show_mark()
+        self._mark.setVisible(turn.state is not TabState.IDLE)
+
+    def _show_mark(self) -> None:
+        icon = marks.icon(self._shown, swollen=self._swollen)
+        self._mark.setPixmap(icon.pixmap(icons.small(), icons.small()))
