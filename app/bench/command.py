@@ -62,10 +62,11 @@ def _ended(runner: Runner, rows: list[Row]) -> bool:
 
 
 async def _until_signal(runner: Runner, rows: list[Row]) -> None:
-    """SIGTERM does what Ctrl+C does by itself."""
+    """SIGTERM does what Ctrl+C does; that is asked for, too: a shell that starts us behind itself has it ignored."""
     task = asyncio.current_task()
     if sys.platform != "win32" and task is not None:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     await runner.measure(rows)
 
 
