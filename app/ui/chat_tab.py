@@ -64,7 +64,7 @@ class ChatTab(QWidget):
         self._model = model
         self._loading = False
         self._loaded = False
-        self._sending = self._stopped = False
+        self._sending = self._stopped = self._stop_wanted = False
         self._missed: list[MessageEvent] = []
         self._work: set[asyncio.Task[None]] = set()
         self._ids: list[int] = []
@@ -253,6 +253,10 @@ class ChatTab(QWidget):
         if self._model.phase is ModelPhase.NONE:
             self.model_missing.emit()
         else:
+            # At once: keys that wait behind Enter belong to the next message.
+            self.composer.clear()
+            self._sending = True
+            self.show_turn(self._chat.turn(self.id))
             self._begin(self._send(text))
 
     def _warm_up(self) -> None:
@@ -261,17 +265,17 @@ class ChatTab(QWidget):
             self._chat.warm(self.id)
 
     async def _send(self, text: str) -> None:
-        self.composer.clear()
-        self._sending = True
-        self.show_turn(self._chat.turn(self.id))
         sent = False
         try:
             sent = await self._chat.send(self.id, text)
         finally:
-            self._sending = False
+            self._sending, stop = False, self._stop_wanted
+            self._stop_wanted = False
             self.show_turn(self._chat.turn(self.id))
             if not sent:
                 self._give_back(text)
+        if sent and stop:
+            self.stop()
         await self.save_draft()
 
     def _give_back(self, text: str) -> None:
@@ -283,6 +287,7 @@ class ChatTab(QWidget):
 
         From now on the next thing can be asked for, though the end of this turn is still being stored.
         """
+        self._stop_wanted = self._sending
         self._stopped = self._chat.turn(self.id).busy
         self._chat.stop(self.id)
         self.show_turn(self._chat.turn(self.id))

@@ -129,7 +129,10 @@ def apply(
     """
     scheme = theme if theme != "system" else _system_scheme(application)
     chosen = DARK if scheme == "dark" else LIGHT
-    application.setStyle("Fusion")
+    if (
+        not application.styleSheet()
+    ):  # the first time: whenever a style is set, every widget is polished
+        application.setStyle("Fusion")
     application.setPalette(_palette(chosen))
     if system_font is not None or application.font().pixelSize() <= 0:
         system = system_font or QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)

@@ -7,6 +7,7 @@ import re
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from app.chat.models import TabState
@@ -330,5 +331,35 @@ def test_anew_while_it_is_written_asks_for_a_stop_first(with_desk):
         await until(lambda: "piece4" in text_of(desk.front))
         assert "Stop the answer first" in desk.front.state_line.text()
         assert len(desk.generator.requests) == 1
+
+    with_desk(scenario, generator=gated([Text(piece) for piece in PIECES]))
+
+
+def test_keys_that_wait_behind_enter_belong_to_the_next_message(with_desk):
+    async def scenario(desk):
+        edit = desk.front.composer.edit
+        for key in (*"one\r", *"two"):  # all of it before the loop turns once
+            if key == "\r":
+                QTest.keyClick(edit, Qt.Key.Key_Return)
+            else:
+                QTest.keyClicks(edit, key)
+        await desk.answered()
+        assert text_of(desk.front).startswith("You\none\n")
+        assert desk.front.composer.text() == "two"
+        assert len(desk.generator.requests) == 1
+
+    with_desk(scenario)
+
+
+def test_stop_right_after_enter_is_not_lost(with_desk):
+    async def scenario(desk):
+        desk.type("question")
+        desk.key(Qt.Key.Key_Return)
+        desk.key(Qt.Key.Key_Escape)
+        await until(lambda: desk.chat.turn(desk.front.id).state is TabState.STOPPED)
+        release(desk, 100)
+        await turns_of_the_loop(50)
+        assert "piece0" not in text_of(desk.front)
+        assert "question" in text_of(desk.front)
 
     with_desk(scenario, generator=gated([Text(piece) for piece in PIECES]))
