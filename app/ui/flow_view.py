@@ -80,7 +80,8 @@ class FlowView(QAbstractScrollArea):
     def column(self) -> tuple[int, int]:
         """Left edge and width of the reading column, px of the viewport."""
         width = max(80, min(theme.px(theme.COLUMN), self.viewport().width() - 2 * _MARGIN))
-        return max(_MARGIN, (self.width() - width) // 2), width
+        centred = (self.width() - width) // 2 - self.viewport().x()
+        return max(_MARGIN, centred), width
 
     def block_at(self, spot: Spot) -> Block:
         return self.flow.entries[spot.entry].blocks[spot.block]

@@ -36,7 +36,7 @@ def tooltip(text: str) -> str:
     """A tool tip that shows `text` literally."""
     cut = text if len(text) <= _TOOLTIP_LIMIT else f"{text[:_TOOLTIP_LIMIT]}…"
     escaped = cut.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return f"<p>{escaped}</p>" if escaped else ""
+    return f"<div>{escaped}</div>" if escaped else ""
 
 
 class Label(QLabel):

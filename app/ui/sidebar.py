@@ -4,7 +4,7 @@ Widgets here emit what the user wants and change nothing by themselves.
 """
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent
+from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -20,6 +20,8 @@ from app.ui.conversation_model import ConversationModel, Index
 from app.ui.fields import TextField
 from app.ui.row_painter import RowPainter
 
+NOTHING = "No chat has this in its title."
+"""What the list says when nothing was found."""
 _SHARE = 0.36
 """Of the window's width, the most that the side takes."""
 _NARROWEST = 180
@@ -85,6 +87,15 @@ class ConversationList(QListView):
         else:
             super().keyPressEvent(event)
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._model.rowCount():
+            flags = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft
+            room = self.viewport().rect().adjusted(theme.GAP_2, theme.GAP_2, -theme.GAP_2, 0)
+            with QPainter(self.viewport()) as painter:
+                painter.setPen(QColor(theme.tokens().quiet))
+                painter.drawText(room, flags | Qt.TextFlag.TextWordWrap, NOTHING)
+
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         index = self.indexAt(event.pos())
         if self._id(index) is not None:
@@ -134,6 +145,22 @@ class ConversationList(QListView):
 class SearchField(TextField):
     """What titles are searched for; Esc empties it before it means anything else."""
 
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__("searchField", "Search chats", parent)
+        self.setPlaceholderText("Search")
+        self.setClearButtonEnabled(True)
+        self._tint()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._tint()
+
+    def _tint(self) -> None:
+        clear = self.findChild(QAction)
+        if clear is not None:  # Qt's own picture is made for light grounds
+            clear.setIcon(icons.icon("close", theme.tokens().quiet))
+
     def event(self, event: QEvent) -> bool:
         if (
             event.type() == QEvent.Type.ShortcutOverride
@@ -164,9 +191,7 @@ class Sidebar(QFrame):
         self.fit(0)
         self.model = ConversationModel(self)
         self.list = ConversationList(self.model, self)
-        self.search = SearchField("searchField", "Search chats", self)
-        self.search.setPlaceholderText("Search")
-        self.search.setClearButtonEnabled(True)
+        self.search = SearchField(self)
         self.search.textChanged.connect(self.model.seek)
         new = icons.ListButton("plus", "New chat", "newChatButton", self)
         new.setToolTip("New chat (Ctrl+N)")

@@ -55,6 +55,24 @@ async def two_chats(desk):
     await until(lambda: titles(desk) == ["a report", "the kernel"])
 
 
+def test_a_search_that_finds_nothing_says_so(with_desk):
+    async def scenario(desk):
+        await two_chats(desk)
+        view = desk.find(QListView, "conversationList")
+        desk.control(Qt.Key.Key_K)
+        QTest.keyClicks(QApplication.focusWidget(), "kernel")
+        area = view.viewport().rect().adjusted(0, 120, 0, 0)
+        empty = view.viewport().grab(area).toImage()
+        QTest.keyClicks(QApplication.focusWidget(), "zzz")
+        assert titles(desk) == []
+        words = view.viewport().grab(view.viewport().rect().adjusted(0, 0, 0, -300)).toImage()
+        colours = {words.pixelColor(x, y).name() for x in range(8, 200) for y in range(8, 40)}
+        assert len(colours) > 3, "something is written"
+        assert view.viewport().grab(area).toImage() == empty
+
+    with_desk(scenario)
+
+
 def test_searching_as_one_types(with_desk):
     async def scenario(desk):
         await two_chats(desk)
