@@ -276,7 +276,8 @@ QToolButton::menu-indicator {{ image: none; }}
 QToolButton#modelButton {{ padding: 4px 10px; border-color: {line}; background: {ground}; border-radius: {radius}px; }}
 QToolButton#modelButton:hover {{ background: {hover}; }}
 QToolButton#modelButton:focus {{ border-color: {accent}; }}
-QToolButton[role="tabClose"] {{ padding: 1px; border-radius: 4px; }}
+QToolButton[role="tabClose"] {{ background: transparent; padding: 1px; border-radius: 4px; }}
+QToolButton[role="tabClose"]:hover {{ background: {pressed}; }}
 QToolButton[role="send"] {{ background: {accent}; border-color: {accent}; border-radius: {radius}px; padding: 5px; }}
 QToolButton[role="send"]:hover {{ background: {accent_hover}; }}
 QToolButton[role="send"]:focus {{ border: 2px solid {text}; }}
