@@ -362,9 +362,3 @@ class Engine:
             reading=len(active) - running,
             waiting=len(self._sequences) - len(active),
         )
-
-
-def _marks(sequence: Sequence) -> tuple[int, ...]:
-    """Where a fork may be wanted: at the marks of the request, and one token before the prompt's end."""
-    end = sequence.prompt_length - 1
-    return tuple(sorted({mark for mark in (*sequence.submit.marks, end) if 0 < mark <= end}))
