@@ -291,6 +291,7 @@ QToolButton[role="stop"]:focus {{ border: 2px solid {accent}; }}
 
 QLineEdit {{
     background: {ground}; color: {text}; border: 1px solid {line}; border-radius: {radius}px;
+    placeholder-text-color: {quiet};
     min-height: {control}px; padding: 0 8px; selection-background-color: {selection}; selection-color: {text};
 }}
 QLineEdit:focus {{ border-color: {accent}; }}
@@ -305,7 +306,7 @@ QAbstractSpinBox:focus {{ border-color: {accent}; }}
 QAbstractSpinBox:disabled, QLineEdit:disabled, QDialog QPlainTextEdit:disabled {{ background: {raised}; color: {quiet}; }}
 #composerFrame {{ background: {ground}; border: 1px solid {line}; border-radius: 12px; }}
 #composerFrame[focused="true"] {{ border-color: {accent}; }}
-#composer {{ background: transparent; border: 0; color: {text}; }}
+#composer {{ background: transparent; border: 0; color: {text}; placeholder-text-color: {quiet}; }}
 #transcript {{ border: 2px solid {ground}; }}
 #transcript[ringed="true"] {{ border-color: {accent}; }}
 #attachment {{ background: {raised}; border: 1px solid {line}; border-radius: 6px; }}

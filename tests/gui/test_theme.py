@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QPalette
 
 from app.settings import Settings
 from app.ui import theme
@@ -55,6 +55,16 @@ def test_the_theme_can_be_changed_while_everything_is_open(with_desk):
             assert image.pixelColor(image.width() - 30, 200).name() == tokens.ground.lower()
 
     with_desk(scenario, current=Settings(theme="light"))
+
+
+def test_what_stands_in_empty_fields_can_be_read(with_desk):
+    async def scenario(desk):
+        for field in (desk.front.composer.edit, desk.window.sidebar.search):
+            colour = field.palette().color(QPalette.ColorRole.PlaceholderText)
+            assert colour.alpha() == 255
+            assert contrast(colour.name(), theme.tokens().ground) >= 4.5
+
+    with_desk(scenario)
 
 
 def test_every_painter_ends_with_its_paint_event():
