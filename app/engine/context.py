@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.engine.backend import BackendInfo, Batch, DecodeResult, MemoryKind, Sampler
+from app.engine.backend import (
+    BackendInfo,
+    Batch,
+    DecodeResult,
+    MemoryKind,
+    Sampler,
+    TokenArray,
+)
 from app.engine.model import Model
 from app.engine.sampling import LlamaSampler
 from app.errors import ModelError
@@ -84,9 +91,13 @@ class LlamaBackend:
         chosen = logits if len(rows) == len(logits) else logits[list(rows)]
         return [int(token) for token in chosen.argmax(axis=1)]
 
-    def sampler(self, sampling: Sampling, *, seed: int, ban_ends: bool) -> Sampler:
+    def sampler(
+        self, sampling: Sampling, *, seed: int, ban_ends: bool, written: TokenArray
+    ) -> Sampler:
         banned = self.info.end_tokens if ban_ends else ()
-        return LlamaSampler(self._api, self._context, sampling, seed, banned)
+        sampler = LlamaSampler(self._api, self._context, sampling, seed, banned)
+        sampler.go_on(written)
+        return sampler
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool:
         # -1 is the API's open end, on both sides; a recurrent memory accepts "all" only in that form.

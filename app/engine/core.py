@@ -9,6 +9,8 @@ from collections.abc import Callable
 from collections.abc import Sequence as Seq
 from dataclasses import asdict
 
+import numpy as np
+
 from app.engine.admission import Admission
 from app.engine.backend import Backend, DecodeResult
 from app.engine.batch import Call, build, slot_of
@@ -16,8 +18,9 @@ from app.engine.cost import CostModel, Shape
 from app.engine.hit_rate import HitRate
 from app.engine.outbox import Outbox
 from app.engine.pool import Pool, Slot
+from app.engine.prefix import common_prefix
 from app.engine.scheduler import Pace, Plan, choose_rows, plan, prefill_budget
-from app.engine.sequence import Sequence
+from app.engine.sequence import PROMPT_STEP, Sequence
 from app.engine.state_files import StateFiles
 from app.wire import Abort, Counters, FinishReason, Priority, RecentHits, Step, Submit
 
@@ -54,10 +57,12 @@ class Engine:
         self._sequences: dict[int, Sequence] = {}
         self._arrivals = 0
         self._hit_rate = HitRate()
-        self._admission = Admission(self._pool, backend.info.kind)
+        self._admission = Admission(
+            self._pool, backend.info.kind, start=self._start, park=self._park
+        )
         self._out = Outbox()
         self._ends = frozenset(backend.info.end_tokens)
-        self._reading_now: tuple[tuple[int, int], ...] = ()
+        self._reading_now: tuple[Sequence, ...] = ()
 
     # --- commands --------------------------------------------------------------------------------------------
 
@@ -68,7 +73,13 @@ class Engine:
             self._out.refuse(submit.request_id, refusal)
             return
         seed = self._new_seed() if submit.sampling.seed is None else submit.sampling.seed
-        sampler = self._backend.sampler(submit.sampling, seed=seed, ban_ends=submit.ignore_eos)
+        start = len(submit.tokens) - submit.written
+        sampler = self._backend.sampler(
+            submit.sampling,
+            seed=seed,
+            ban_ends=submit.ignore_eos,
+            written=np.array(submit.tokens[start:], np.int32),
+        )
         self._arrivals += 1
         self._sequences[submit.request_id] = Sequence(
             submit, self._arrivals, self._clock(), sampler
@@ -105,13 +116,18 @@ class Engine:
         """Whether this command should end the decode that runs now; the one method for other threads.
 
         Only a step that does nothing but read is interrupted: by the end of a request that is being read, or by
-        a front chat's request.
+        a front chat's request, unless that waits for just what is being read.
         """
         reading = self._reading_now
         if isinstance(command, Abort):
-            return any(request_id == command.request_id for request_id, _ in reading)
-        urgent = command.priority is Priority.FRONT
-        return urgent and bool(reading) and all(level > Priority.FRONT for _, level in reading)
+            return any(one.id == command.request_id for one in reading)
+        if command.priority is not Priority.FRONT or not reading:
+            return False
+        wanted = np.array(command.tokens, np.int32)
+        return all(
+            one.level > Priority.FRONT and common_prefix(one.tokens.view, wanted) <= one.evaluated
+            for one in reading
+        )
 
     @property
     def has_work(self) -> bool:
@@ -123,7 +139,7 @@ class Engine:
     def step(self) -> Step:
         """Do one step, as small as the work allows, and tell all that it brought forth."""
         began = self._clock()
-        self._admission.admit(self._waiting(), self._active(), self._start)
+        self._admission.admit(self._waiting(), self._active())
         current = self._plan()
         decode_seconds = self._decode(current) if not current.empty else 0.0
         if self._sequences:
@@ -153,12 +169,11 @@ class Engine:
         if not sequence.admitted:
             sequence.admitted = True
             sequence.cached = min(slot.length, sequence.prompt_length)
-            self._out.began(sequence, self._clock() - sequence.submitted_at)
-            self._hit_rate.began(
-                sequence.submit.owner,
-                sequence.tokens.view[: sequence.prompt_length],
-                sequence.cached,
-            )
+            prompt = sequence.tokens.view[: sequence.prompt_length]
+            if sequence.wants_token:
+                hits = self._hit_rate.began(sequence.submit.owner, prompt, sequence.cached)
+                self._out.counts(sequence, hits, self._clock() - sequence.submitted_at)
+            self._out.reading(sequence)
         if not sequence.wants_token and sequence.remaining <= 1:
             self._finish(sequence, FinishReason.LENGTH)
 
@@ -195,6 +210,7 @@ class Engine:
     def _park(self, sequence: Sequence) -> None:
         """Take a sequence's cells; it waits in its old place and goes on when there is room."""
         if sequence.slot is not None:
+            self._note_warmth(sequence)
             self._pool.spill(sequence.slot)
             sequence.slot = None
             self._out.totals.parked += 1
@@ -205,7 +221,7 @@ class Engine:
         call = build(current)
         began = self._clock()
         if self._backend.can_interrupt and not current.rows:
-            self._reading_now = tuple((one.id, one.level) for one, _ in current.chunks)
+            self._reading_now = tuple(one for one, _ in current.chunks)
         result = self._backend.decode(call.batch)
         self._reading_now = ()
         seconds = self._clock() - began
@@ -266,11 +282,11 @@ class Engine:
             sequence.waited += total - count
             self._out.reading(sequence)
         served = {sequence.id for sequence, _ in current.chunks}
-        served.update(sequence.id for sequence in current.rows)
         for sequence in self._sequences.values():
             if sequence.id not in served and not sequence.running:
                 sequence.waited += total
-                sequence.passed += bool(total)
+                # While others only write, what reads goes on beside them: but for background work.
+                sequence.passed += PROMPT_STEP if total else int(sequence.background)
 
     def _end_warm_ups(self, current: Plan) -> None:
         for sequence, _ in current.chunks:
@@ -302,11 +318,18 @@ class Engine:
         if full or (limit is not None and sequence.written >= limit):
             self._finish(sequence, FinishReason.LENGTH)
 
+    def _note_warmth(self, sequence: Sequence) -> None:
+        if sequence.slot is not None and not sequence.wants_token:
+            self._hit_rate.warmed(sequence.slot.tokens.view, sequence.cached)
+            sequence.cached = max(sequence.cached, sequence.slot.length)
+
     # --- the rest --------------------------------------------------------------------------------------------
 
     def _finish(self, sequence: Sequence, reason: FinishReason, error: str = "") -> None:
         if sequence.slot is not None:
-            self._hit_rate.ended(sequence.submit.owner, sequence.slot.tokens.view)
+            if sequence.wants_token:
+                self._hit_rate.ended(sequence.submit.owner, sequence.slot.tokens.view)
+            self._note_warmth(sequence)
             self._pool.idle(sequence.slot, self._clock())
             sequence.slot = None
         sequence.sampler.close()
@@ -321,6 +344,8 @@ class Engine:
             return "The prompt is empty."
         if min(submit.tokens) < 0 or max(submit.tokens) >= self._info.vocabulary:
             return "The prompt holds tokens that this model does not have."
+        if not 0 <= submit.written < len(submit.tokens):
+            return "More of the prompt is said to be the answer than there is."
         if len(submit.tokens) >= self._info.context:
             return (
                 f"This needs {len(submit.tokens):,} tokens, but a chat holds at most "

@@ -3,6 +3,9 @@
 "Could have" means: the same tokens, from the start, were evaluated before in any chat, whatever has become of
 their cells since.  What was evaluated is remembered as hashes of prefixes of whole blocks, so that a million tokens
 cost a few megabytes.
+
+A warm-up reads what a request will ask for: neither is it a request, nor is what it read a hit for the first request
+that finds it.  The two together count as that request alone, which read these tokens itself.
 """
 
 import hashlib
@@ -16,6 +19,7 @@ _BLOCK = 16
 _MOST_BLOCKS = 100_000
 _MOST_CHATS = 500
 _WINDOW = 50
+_MOST_WARM = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,15 @@ class _Seen:
     changed_at: int | None
 
 
+@dataclass(eq=False, slots=True)
+class _Warm:
+    """Tokens [start, end) of `tokens` were read by a warm-up, and no request has found them yet."""
+
+    tokens: TokenArray
+    start: int
+    end: int
+
+
 class HitRate:
     """Watches the requests as they begin and end."""
 
@@ -48,12 +61,35 @@ class HitRate:
         self._blocks: OrderedDict[bytes, None] = OrderedDict()
         self._last: OrderedDict[int, TokenArray] = OrderedDict()
         self._window: deque[_Seen] = deque(maxlen=_WINDOW)
+        self._warm: deque[_Warm] = deque(maxlen=_MOST_WARM)
 
-    def began(self, owner: int, prompt: TokenArray, cached: int) -> None:
-        """A request of this chat (0: nobody's) begins to read; `cached` tokens did not have to be."""
+    def began(self, owner: int, prompt: TokenArray, cached: int) -> int:
+        """A request of this chat (0: nobody's) begins to read; `cached` tokens did not have to be.
+
+        Gives how many of these count as hits.
+        """
+        cached -= self._read_for_it(prompt, cached)
         possible = min(len(prompt) - 1, self._known(prompt))
         changed_at = self._changed_at(owner, prompt)
         self._window.append(_Seen(len(prompt), cached, max(possible, cached), changed_at))
+        return cached
+
+    def warmed(self, tokens: TokenArray, start: int) -> None:
+        """A warm-up has ended that read `tokens` from position `start` on."""
+        if start < len(tokens):
+            self._warm.append(_Warm(tokens.copy(), start, len(tokens)))
+
+    def _read_for_it(self, prompt: TokenArray, cached: int) -> int:
+        """How many of the first `cached` tokens a warm-up had to read; from now on they are known."""
+        found: set[int] = set()
+        for warm in list(self._warm):
+            common = min(common_prefix(warm.tokens, prompt), cached, warm.end)
+            if common > warm.start:
+                found.update(range(warm.start, common))
+                warm.start = common
+            if warm.start == warm.end:
+                self._warm.remove(warm)
+        return len(found)
 
     def ended(self, owner: int, tokens: TokenArray) -> None:
         """All of `tokens` was evaluated."""

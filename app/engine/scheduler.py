@@ -2,7 +2,8 @@
 
 Every running sequence gets its one row.  The rest of the step's time goes to the sequences that are still
 reading: by class, and inside a class by response ratio, so that a short prompt overtakes a long one, but a long
-one that has waited is not overtaken for ever.
+one that has waited is not overtaken for ever.  Background work costs the others nothing: it is read while they rest,
+and in their steps only once it has waited long enough to count as one of them.
 """
 
 from collections.abc import Sequence as Seq
@@ -91,12 +92,17 @@ def _turn_order(sequence: Sequence, now: float) -> tuple[int, int, float, int]:
 
 
 def plan(running: Seq[Sequence], reading: Seq[Sequence], budget: int) -> Plan:
-    """Give every running sequence its row and share `budget` prefill tokens among the reading ones."""
+    """Give every running sequence its row and share `budget` prefill tokens among the reading ones.
+
+    Background work is read only in steps that nobody else is in, for it would make them longer.
+    """
     chunks: list[tuple[Sequence, int]] = []
+    busy = any(not sequence.background for sequence in running)
     for sequence in reading_order(reading):
         count = min(budget, sequence.chunk_limit)
-        if count <= 0:
+        if count <= 0 or (busy and sequence.background):
             break
+        busy = busy or not sequence.background
         chunks.append((sequence, count))
         budget -= count
     return Plan(tuple(running), tuple(chunks))

@@ -9,8 +9,11 @@ from app.engine.pool import Slot
 from app.engine.token_buffer import TokenBuffer
 from app.wire import Priority, Submit, Usage
 
-PATIENCE = 64
-"""Steps with somebody else's prompt in them after which a waiting or reading request moves up one class."""
+PATIENCE = 512
+"""How long a waiting or reading request is passed over until it moves up one class: steps in which only others wrote
+count once, steps in which others' prompts were read `PROMPT_STEP` times."""
+
+PROMPT_STEP = 8
 
 
 @dataclass(eq=False, slots=True)
@@ -19,9 +22,11 @@ class Sequence:
 
     `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `arrival` orders requests of one
     class and is kept when the request is parked.  `waited` counts prefill tokens of others that were read while
-    this one was reading, `passed` the steps in which prompts were read but not this one's; `turn_began` is the
-    time since when it decodes and `last_turn` when that last began, where chats take turns; `boost` is the class of the most urgent request that waits for this one's prefix; `marks` are
-    the positions at which the state is to be kept, so that a chunk ends there.
+    this one was reading, `passed` the steps that passed it over, as `PATIENCE` counts them, and `overtaken` the
+    requests of a better class that began while there was no room for it; `turn_began` is the time since when it
+    decodes and `last_turn` when that last began, where chats take turns; `boost` is the class of the most urgent
+    request that waits for this one's prefix, and `awaits` the request whose reading this one waits for, up to that many
+    tokens; `marks` are the positions at which the state is to be kept, so that a chunk ends there.
     """
 
     submit: Submit
@@ -35,9 +40,11 @@ class Sequence:
     admitted: bool = False
     waited: int = 0
     passed: int = 0
+    overtaken: int = 0
     turn_began: float | None = None
     last_turn: float = -1.0
     boost: Priority = Priority.BACKGROUND
+    awaits: "tuple[Sequence, int] | None" = None
     place: int = 0
     marks: tuple[int, ...] = ()
 
@@ -89,8 +96,13 @@ class Sequence:
 
     @property
     def level(self) -> int:
-        """The class that counts: its own, that of who waits for it, better by one for every `PATIENCE` steps."""
+        """The class that counts: its own, that of who waits for it, better by one for every `PATIENCE`."""
         return max(0, min(self.priority, self.boost) - self.passed // PATIENCE)
+
+    @property
+    def background(self) -> bool:
+        """Whether it only uses the time that nobody else wants."""
+        return self.level >= Priority.BACKGROUND
 
     @property
     def urgency(self) -> tuple[int, int]:
