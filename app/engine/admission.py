@@ -9,9 +9,10 @@ from collections.abc import Callable
 from collections.abc import Sequence as Seq
 
 from app.engine.backend import MemoryKind
-from app.engine.pool import Pool, Slot, Source
+from app.engine.pool import Pool
 from app.engine.prefix import common_prefix
 from app.engine.sequence import Sequence
+from app.engine.slot import Slot, Source
 
 MOST_OVERTAKINGS = 8
 """Requests of a better class that may begin before one that has no room yet."""

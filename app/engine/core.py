@@ -17,12 +17,13 @@ from app.engine.batch import Call, build, slot_of
 from app.engine.cost import CostModel, Shape
 from app.engine.hit_rate import HitRate
 from app.engine.outbox import Outbox
-from app.engine.pool import Pool, Slot
+from app.engine.pool import Pool
 from app.engine.prefix import common_prefix
 from app.engine.scheduler import Pace, Plan, choose_rows, plan, prefill_budget
 from app.engine.sequence import PROMPT_STEP, Sequence
+from app.engine.slot import Slot
 from app.engine.state_files import StateFiles
-from app.wire import Abort, Counters, FinishReason, Priority, RecentHits, Step, Submit
+from app.wire import Abort, Counters, FinishReason, Priority, Step, Submit
 
 _IDLE_SECONDS = 2.0
 """How long an idle chat's cells stay in the pool beside running work, which they slow."""
@@ -53,7 +54,7 @@ class Engine:
         self._new_seed = new_seed
         self._pace = pace or Pace()
         self._cost = CostModel()
-        self._pool = Pool(backend, spill_bytes, files)
+        self._pool = Pool(backend, spill_bytes, files, self._cost.effort)
         self._sequences: dict[int, Sequence] = {}
         self._arrivals = 0
         self._hit_rate = HitRate()
@@ -63,6 +64,7 @@ class Engine:
         self._out = Outbox()
         self._ends = frozenset(backend.info.end_tokens)
         self._reading_now: tuple[Sequence, ...] = ()
+        self._retiring = False
 
     # --- commands --------------------------------------------------------------------------------------------
 
@@ -139,11 +141,13 @@ class Engine:
     def step(self) -> Step:
         """Do one step, as small as the work allows, and tell all that it brought forth."""
         began = self._clock()
+        if not self._retiring:
+            self._gather()
         self._admission.admit(self._waiting(), self._active())
         current = self._plan()
         decode_seconds = self._decode(current) if not current.empty else 0.0
         if self._sequences:
-            self._pool.retire(began - _IDLE_SECONDS)
+            self._retiring = self._pool.retire(began - _IDLE_SECONDS)
         self._out.tell_waiting(self._waiting())
         seconds = self._clock() - began
         return self._out.collect(self._counters(current, seconds, decode_seconds))
@@ -215,6 +219,15 @@ class Engine:
             sequence.slot = None
             self._out.totals.parked += 1
 
+    def _gather(self) -> None:
+        """Bring the cells of those that write together, where they lie far apart, for every step costs by the highest."""
+        active = self._active()
+        if not active or not all(sequence.running for sequence in active):
+            return
+        if self._pool.scattered and self._pool.lift():
+            for sequence in active:
+                sequence.slot = None
+
     # --- decoding --------------------------------------------------------------------------------------------
 
     def _decode(self, current: Plan) -> float:
@@ -235,8 +248,9 @@ class Engine:
             raise EngineFailureError(f"decode failed with code {int(result)}")
         self._out.totals.steps += 1
         self._out.totals.read += current.chunk_tokens
-        for sequence, count in call.parts:
-            self._pool.append(slot_of(sequence), sequence.next_tokens(count))
+        self._pool.append([(slot_of(one), one.next_tokens(count)) for one, count in call.parts])
+        for sequence, _ in call.parts:
+            sequence.squeezed = False
             if sequence.evaluated in sequence.marks:
                 self._pool.keep_tip(slot_of(sequence))
         self._age(current)
@@ -255,7 +269,7 @@ class Engine:
                 # Evaluated to its end, but without logits to choose from: the last token is done again.
                 read -= 1
                 self._backend.remove(slot.id, slot.length + read, None)
-            self._pool.append(slot, sequence.next_tokens(read))
+            self._pool.append([(slot, sequence.next_tokens(read))])
             self._out.totals.read += read
             self._out.reading(sequence)
         self._out.totals.steps += 1
@@ -269,6 +283,10 @@ class Engine:
         victim = max(active, key=lambda sequence: sequence.urgency)
         if len(active) > 1:
             self._admission.held = True
+            self._park(victim)
+        elif not victim.squeezed:
+            # What comes back lies in one piece.
+            victim.squeezed = True
             self._park(victim)
         else:
             needed, total = victim.evaluated + call.batch.size, self._info.cells
@@ -360,17 +378,13 @@ class Engine:
         waiting = (sequence for sequence in self._sequences.values() if sequence.slot is None)
         return sorted(waiting, key=lambda sequence: sequence.urgency)
 
-    def _recent(self) -> RecentHits:
-        hits = self._hit_rate.hits
-        return RecentHits(hits.prompt, hits.cached, hits.possible, hits.changed, hits.changed_at)
-
     def _counters(self, current: Plan, seconds: float, decode_seconds: float) -> Counters:
         active = self._active()
         running = sum(sequence.running for sequence in active)
         cells = self._pool.cells
         return Counters(
             **asdict(self._out.totals),
-            recent=self._recent(),
+            recent=self._hit_rate.hits,
             rows=len(current.rows),
             chunk=current.chunk_tokens,
             step_ms=seconds * 1000,

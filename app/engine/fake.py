@@ -71,6 +71,7 @@ class FakeBackend:
             context=min(context or cells, cells),
             sequences=sequences,
             batch=batch,
+            ubatch=batch,
             vocabulary=64,
             end_tokens=(END,),
         )

@@ -14,27 +14,13 @@ from dataclasses import dataclass
 
 from app.engine.backend import TokenArray
 from app.engine.prefix import common_prefix
+from app.wire import RecentHits
 
 _BLOCK = 16
 _MOST_BLOCKS = 100_000
 _MOST_CHATS = 500
 _WINDOW = 50
 _MOST_WARM = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """The last requests: prompt tokens, those reused, those that could have been.
-
-    `changed` counts requests of a chat whose prompt did not go on from that chat's last one but changed inside it,
-    `changed_at` is the token at which the latest of them did.
-    """
-
-    prompt: int = 0
-    cached: int = 0
-    possible: int = 0
-    changed: int = 0
-    changed_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +91,10 @@ class HitRate:
                 self._last.popitem(last=False)
 
     @property
-    def hits(self) -> Hits:
+    def hits(self) -> RecentHits:
         """Over the window of the last requests."""
         places = [seen.changed_at for seen in self._window if seen.changed_at is not None]
-        return Hits(
+        return RecentHits(
             sum(seen.prompt for seen in self._window),
             sum(seen.cached for seen in self._window),
             sum(seen.possible for seen in self._window),

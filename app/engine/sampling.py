@@ -43,7 +43,7 @@ class LlamaSampler:
     def _draw_in_vain(self, times: int) -> None:
         # Two candidates, for with one alone some versions draw nothing.
         api = self._api
-        pair = (api.llama_token_data * 2)(*(api.llama_token_data(id, 0.0, 0.0) for id in range(2)))
+        pair = (api.llama_token_data * 2)(*(api.llama_token_data(one, 0.0, 0.0) for one in (0, 1)))
         for _ in range(times):
             candidates = api.llama_token_data_array(pair, 2, -1, False)
             api.llama_sampler_apply(self._draw, ctypes.byref(candidates))

@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from app.engine import checkpoints
 from app.engine.backend import Sampler, TokenArray
-from app.engine.pool import Slot
+from app.engine.slot import Slot
 from app.engine.token_buffer import TokenBuffer
 from app.wire import Priority, Submit, Usage
 
@@ -26,7 +27,8 @@ class Sequence:
     requests of a better class that began while there was no room for it; `turn_began` is the time since when it
     decodes and `last_turn` when that last began, where chats take turns; `boost` is the class of the most urgent
     request that waits for this one's prefix, and `awaits` the request whose reading this one waits for, up to that many
-    tokens; `marks` are the positions at which the state is to be kept, so that a chunk ends there.
+    tokens; `marks` are the positions at which the state is to be kept, so that a chunk ends there; `squeezed` says that
+    the last step found no room for it, although it was alone.
     """
 
     submit: Submit
@@ -47,6 +49,7 @@ class Sequence:
     awaits: "tuple[Sequence, int] | None" = None
     place: int = 0
     marks: tuple[int, ...] = ()
+    squeezed: bool = False
 
     def __post_init__(self) -> None:
         self.tokens = TokenBuffer(np.array(self.submit.tokens, np.int32))
@@ -83,7 +86,8 @@ class Sequence:
     def mark_for_forks(self) -> None:
         """Set the marks: those of the request, and one token before the prompt's end, to write it again."""
         end = self.prompt_length - 1
-        self.marks = tuple(sorted({mark for mark in (*self.submit.marks, end) if 0 < mark <= end}))
+        marks = sorted({mark for mark in (*self.submit.marks, end) if 0 < mark <= end})
+        self.marks = tuple(checkpoints.thinned(marks, checkpoints.MOST))
 
     @property
     def running(self) -> bool:

@@ -50,9 +50,6 @@ class StateFiles:
         self._fingerprint = fingerprint
         self._budget = budget
         self._orders: queue.SimpleQueue[Blob | None] = queue.SimpleQueue()
-        self._ordered: set[int] = set()
-        # Kept alive, so that no other blob gets the same identity.
-        self._kept: list[Blob] = []
         self._thread = threading.Thread(target=self._write_all, name="engine-states", daemon=True)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._thread.start()
@@ -85,10 +82,9 @@ class StateFiles:
 
     def order(self, blob: Blob) -> bool:
         """Write this blob soon; its `file` is set when that is done.  False when it was ordered before."""
-        if id(blob) in self._ordered:
+        if blob.ordered:
             return False
-        self._ordered.add(id(blob))
-        self._kept.append(blob)
+        blob.ordered = True
         self._orders.put(blob)
         return True
 

@@ -7,7 +7,7 @@ import pytest
 
 from app.client.advice import advice
 from app.engine.fake import FakeBackend
-from app.engine.hit_rate import HitRate, Hits
+from app.engine.hit_rate import HitRate
 from app.wire import Counters, RecentHits
 from tests.engine_run import finish, make_run, request
 
@@ -21,14 +21,14 @@ def test_new_text_could_not_have_been_cached() -> None:
     rate.began(1, text(1, 100), 0)
     rate.ended(1, text(1, 100))
     rate.began(2, text(2, 100), 0)
-    assert rate.hits == Hits(prompt=200)
+    assert rate.hits == RecentHits(prompt=200)
 
 
 def test_what_was_evaluated_once_is_possible_for_ever() -> None:
     rate = HitRate()
     rate.ended(1, text(1, 160))
     rate.began(2, np.concatenate([text(1, 160), text(3, 40)]), 0)
-    assert rate.hits == Hits(prompt=200, cached=0, possible=160)
+    assert rate.hits == RecentHits(prompt=200, cached=0, possible=160)
 
 
 def test_a_prompt_that_changes_inside_is_told_with_its_place() -> None:
