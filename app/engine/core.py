@@ -19,6 +19,7 @@ from app.engine.hit_rate import HitRate
 from app.engine.outbox import Outbox
 from app.engine.pool import Pool
 from app.engine.prefix import common_prefix
+from app.engine.refusal import refusal
 from app.engine.scheduler import Pace, Plan, choose_rows, plan, prefill_budget
 from app.engine.sequence import PROMPT_STEP, Sequence
 from app.engine.slot import Slot
@@ -70,9 +71,10 @@ class Engine:
 
     def submit(self, submit: Submit) -> None:
         """Take a request; a wrong one is finished with ERROR at the next step."""
-        refusal = self._refusal(submit)
-        if refusal:
-            self._out.refuse(submit.request_id, refusal)
+        running = submit.request_id in self._sequences
+        why_not = "This request is already running." if running else refusal(submit, self._info)
+        if why_not:
+            self._out.refuse(submit.request_id, why_not)
             return
         seed = self._new_seed() if submit.sampling.seed is None else submit.sampling.seed
         start = len(submit.tokens) - submit.written
@@ -102,9 +104,12 @@ class Engine:
     def forget(self, owner: int) -> None:
         """Drop what is kept of a chat; what one of its requests still uses goes when that has ended."""
         for sequence in self._sequences.values():
-            if sequence.submit.owner == owner and sequence.slot is not None:
-                sequence.slot.owner = 0
+            if sequence.owner == owner:
+                sequence.owner = 0
+                if sequence.slot is not None:
+                    sequence.slot.owner = 0
         self._pool.forget(owner)
+        self._hit_rate.forget(owner)
 
     def rest(self) -> bool:
         """To be called while there is no work: checks the mirrors, and keeps what a restart would lose.
@@ -164,7 +169,7 @@ class Engine:
 
     def _start(self, sequence: Sequence, slot: Slot) -> None:
         sequence.slot = slot
-        slot.owner = sequence.submit.owner
+        slot.owner = sequence.owner
         sequence.waited = 0
         sequence.place = 0
         if self._pool.wants_tips:
@@ -175,7 +180,7 @@ class Engine:
             sequence.cached = min(slot.length, sequence.prompt_length)
             prompt = sequence.tokens.view[: sequence.prompt_length]
             if sequence.wants_token:
-                hits = self._hit_rate.began(sequence.submit.owner, prompt, sequence.cached)
+                hits = self._hit_rate.began(sequence.owner, prompt, sequence.cached)
                 self._out.counts(sequence, hits, self._clock() - sequence.submitted_at)
             self._out.reading(sequence)
         if not sequence.wants_token and sequence.remaining <= 1:
@@ -338,7 +343,7 @@ class Engine:
 
     def _note_warmth(self, sequence: Sequence) -> None:
         if sequence.slot is not None and not sequence.wants_token:
-            self._hit_rate.warmed(sequence.slot.tokens.view, sequence.cached)
+            self._hit_rate.warmed(sequence.owner, sequence.slot.tokens.view, sequence.cached)
             sequence.cached = max(sequence.cached, sequence.slot.length)
 
     # --- the rest --------------------------------------------------------------------------------------------
@@ -346,7 +351,7 @@ class Engine:
     def _finish(self, sequence: Sequence, reason: FinishReason, error: str = "") -> None:
         if sequence.slot is not None:
             if sequence.wants_token:
-                self._hit_rate.ended(sequence.submit.owner, sequence.slot.tokens.view)
+                self._hit_rate.ended(sequence.owner, sequence.slot.tokens.view)
             self._note_warmth(sequence)
             self._pool.idle(sequence.slot, self._clock())
             sequence.slot = None
@@ -354,22 +359,6 @@ class Engine:
         self._admission.held = False
         del self._sequences[sequence.id]
         self._out.finish(sequence, reason, error)
-
-    def _refusal(self, submit: Submit) -> str:
-        if submit.request_id in self._sequences:
-            return f"Request {submit.request_id} is already running."
-        if not submit.tokens:
-            return "The prompt is empty."
-        if min(submit.tokens) < 0 or max(submit.tokens) >= self._info.vocabulary:
-            return "The prompt holds tokens that this model does not have."
-        if not 0 <= submit.written < len(submit.tokens):
-            return "More of the prompt is said to be the answer than there is."
-        if len(submit.tokens) >= self._info.context:
-            return (
-                f"This needs {len(submit.tokens):,} tokens, but a chat holds at most "
-                f"{self._info.context:,}."
-            )
-        return ""
 
     def _active(self) -> list[Sequence]:
         return [sequence for sequence in self._sequences.values() if sequence.slot is not None]

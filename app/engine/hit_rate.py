@@ -33,8 +33,9 @@ class _Seen:
 
 @dataclass(eq=False, slots=True)
 class _Warm:
-    """Tokens [start, end) of `tokens` were read by a warm-up, and no request has found them yet."""
+    """Tokens [start, end) of `tokens` were read by a warm-up of this chat, and no request has found them yet."""
 
+    owner: int
     tokens: TokenArray
     start: int
     end: int
@@ -60,10 +61,16 @@ class HitRate:
         self._window.append(_Seen(len(prompt), cached, max(possible, cached), changed_at))
         return cached
 
-    def warmed(self, tokens: TokenArray, start: int) -> None:
-        """A warm-up has ended that read `tokens` from position `start` on."""
+    def warmed(self, owner: int, tokens: TokenArray, start: int) -> None:
+        """A warm-up of this chat has ended that read `tokens` from position `start` on."""
         if start < len(tokens):
-            self._warm.append(_Warm(tokens.copy(), start, len(tokens)))
+            self._warm.append(_Warm(owner, tokens.copy(), start, len(tokens)))
+
+    def forget(self, owner: int) -> None:
+        """Keep none of this chat's text; the counts stay."""
+        self._last.pop(owner, None)
+        for warm in [warm for warm in self._warm if warm.owner == owner]:
+            self._warm.remove(warm)
 
     def _read_for_it(self, prompt: TokenArray, cached: int) -> int:
         """How many of the first `cached` tokens a warm-up had to read; from now on they are known."""

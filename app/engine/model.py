@@ -52,7 +52,7 @@ class Model:
         if not self.handle:
             raise modelfile.refused(path, log.reason)
         self.vocab = api.llama_model_get_vocab(self.handle)
-        self.fingerprint = _fingerprint(path)
+        self.fingerprint = fingerprint_of(path)
 
     def close(self) -> None:
         """Free the weights."""
@@ -111,7 +111,7 @@ def _model_params(api: Any, params: LoadParams) -> Any:
     return native
 
 
-def _fingerprint(path: Path) -> str:
+def fingerprint_of(path: Path) -> str:
     """A name for this file's content, cheap for many gigabytes: its size, its first 4 MiB, and samples of the rest.
 
     The first megabytes alone may be the same in two files, for they hold the vocabulary, not the weights.

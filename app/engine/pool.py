@@ -181,6 +181,10 @@ class Pool:
                 self._rested.add(slot.id)
                 self._keep(slot)
                 return True
+        return self._write_states()
+
+    def _write_states(self) -> bool:
+        """Have what belongs on disk written there, while the engine goes on; whether there was any."""
         files = self.files
         return files is not None and any(files.order(blob) for blob in self.states.unwritten())
 
@@ -205,6 +209,7 @@ class Pool:
         old = [slot for slot in self._slots.values() if not slot.busy and slot.idle_since < before]
         if old:
             self.spill(min(old, key=lambda slot: slot.last_used))
+            self._write_states()
         return bool(old)
 
     @property

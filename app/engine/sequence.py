@@ -21,7 +21,8 @@ PROMPT_STEP = 8
 class Sequence:
     """A request on its way: waiting (no slot), reading (more than one token to evaluate) or running.
 
-    `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `arrival` orders requests of one
+    `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `priority` and `owner` begin as those
+    of `submit`, and may be changed.  `arrival` orders requests of one
     class and is kept when the request is parked.  `waited` counts prefill tokens of others that were read while
     this one was reading, `passed` the steps that passed it over, as `PATIENCE` counts them, and `overtaken` the
     requests of a better class that began while there was no room for it; `turn_began` is the time since when it
@@ -37,6 +38,7 @@ class Sequence:
     sampler: Sampler
     tokens: TokenBuffer = field(init=False)
     priority: Priority = field(init=False)
+    owner: int = field(init=False)
     slot: Slot | None = None
     cached: int = 0
     admitted: bool = False
@@ -54,6 +56,7 @@ class Sequence:
     def __post_init__(self) -> None:
         self.tokens = TokenBuffer(np.array(self.submit.tokens, np.int32))
         self.priority = self.submit.priority
+        self.owner = self.submit.owner
 
     @property
     def id(self) -> int:

@@ -7,7 +7,7 @@ import pytest
 from app.engine.backend import Batch, DecodeResult, MemoryKind
 from app.engine.fake import FakeBackend
 from app.wire import Abort, FinishReason, Priority, Sampling, Submit
-from tests.engine_run import GREEDY, Run, finish, make_run, request
+from tests.engine_run import GREEDY, Run, StrictBackend, finish, make_run, request
 
 SHARED = tuple(range(1, 50))
 
@@ -356,3 +356,56 @@ def test_who_waits_costs_nothing_when_left_and_the_next_begins_with_the_step_aft
     finish(run)
     assert 2 not in run.tokens
     assert len(run.tokens[1]) == len(run.tokens[3]) == 50
+
+
+@pytest.mark.parametrize("kind", list(MemoryKind))
+@pytest.mark.parametrize("spill_bytes", [0, 100_000])
+def test_a_request_that_is_refused_room_once_is_put_back_and_not_ended(
+    kind: MemoryKind, spill_bytes: int
+) -> None:
+    """A window's cells may lie so that there is no room although the counts say so; alone, and beside another."""
+    for number in range(1, 12):
+        run = make_run(
+            StrictBackend(refusals={number}, kind=kind, batch=16), spill_bytes=spill_bytes
+        )
+        for name in range(1 + number % 2):
+            run.engine.submit(request(name, (*SHARED[:30], name + 1), limit=6))
+        finish(run)
+        assert {end.reason for end in run.ends.values()} == {FinishReason.LENGTH}
+        whole = make_run(FakeBackend(kind=kind, batch=16))
+        whole.engine.submit(request(0, (*SHARED[:30], 1), limit=6))
+        finish(whole)
+        assert run.tokens[0] == whole.tokens[0]
+
+
+def test_what_never_finds_room_ends_with_the_numbers() -> None:
+    run = make_run(StrictBackend(refusals=range(1, 100), cells=128, batch=16))
+    run.engine.submit(request(1, SHARED[:30], limit=6))
+    finish(run)
+    assert run.ends[1].reason is FinishReason.ERROR
+    assert "128" in run.ends[1].error
+
+
+def test_at_rest_the_engine_looks_whether_its_mirror_is_right() -> None:
+    backend = FakeBackend(cells=400, batch=64)
+    run = make_run(backend)
+    run.engine.submit(request(1, SHARED, limit=3))
+    finish(run)
+    assert not run.engine.rest()
+    backend.remove(0, 10, 12)
+    backend.remove(0, 40, None)
+    with pytest.raises(RuntimeError, match="sequence 0 ends at 39"):
+        run.engine.rest()
+
+
+def test_a_chat_that_is_forgotten_while_it_waits_is_nobodys_afterwards() -> None:
+    run = make_run(FakeBackend(cells=200, sequences=2, batch=16), spill_bytes=100_000)
+    for number in (1, 2):
+        run.engine.submit(replace(request(number, (number, 5, 6), limit=5), owner=number))
+    run.step()
+    assert run.steps[-1].counters.waiting == 1
+    for owner in (1, 2):
+        run.engine.forget(owner)
+    finish(run)
+    assert {slot.owner for slot in run.engine._pool.slots} == {0}
+    assert {blob.owner for blob in run.engine._pool.states.blobs()} <= {0}
