@@ -10,7 +10,7 @@ Closing the pipe means that the parent is gone, or that the child is.
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 

@@ -254,12 +254,8 @@ class Engine:
         self._out.totals.steps += 1
         self._out.totals.read += current.chunk_tokens
         self._pool.append([(slot_of(one), one.next_tokens(count)) for one, count in call.parts])
-        for sequence, _ in call.parts:
-            sequence.squeezed = False
-            if sequence.evaluated in sequence.marks:
-                self._pool.keep_tip(slot_of(sequence))
         self._age(current)
-        self._end_warm_ups(current)
+        self._came_on(call)
         shape = Shape(len(current.rows), current.chunk_tokens, self._pool.cells.used)
         self._cost.observe(shape, seconds)
         self._choose(call.outputs)
@@ -277,6 +273,7 @@ class Engine:
             self._pool.append([(slot, sequence.next_tokens(read))])
             self._out.totals.read += read
             self._out.reading(sequence)
+        self._came_on(call)
         self._out.totals.steps += 1
         self._out.totals.interrupted += 1
 
@@ -305,14 +302,19 @@ class Engine:
             sequence.waited += total - count
             self._out.reading(sequence)
         served = {sequence.id for sequence, _ in current.chunks}
+        served.update(sequence.id for sequence in current.rows)
         for sequence in self._sequences.values():
             if sequence.id not in served and not sequence.running:
                 sequence.waited += total
                 # While others only write, what reads goes on beside them: but for background work.
                 sequence.passed += PROMPT_STEP if total else int(sequence.background)
 
-    def _end_warm_ups(self, current: Plan) -> None:
-        for sequence, _ in current.chunks:
+    def _came_on(self, call: Call) -> None:
+        """Keep checkpoints where the sequences of a call are now, and end those that have nothing left to read."""
+        for sequence, _ in call.parts:
+            sequence.squeezed = False
+            if sequence.evaluated in sequence.marks:
+                self._pool.keep_tip(slot_of(sequence))
             if not sequence.wants_token and sequence.remaining <= 1:
                 self._finish(sequence, FinishReason.LENGTH)
 

@@ -247,3 +247,15 @@ def test_a_message_hurries_the_reading_of_what_it_begins_with() -> None:
     finish(run)
     assert list(run.ends) == [2, 3, 1]
     assert run.steps[-1].counters.read == 10 + 90 + 2
+
+
+def test_who_writes_does_not_age() -> None:
+    """A long answer beside many prompts is no reason to count as urgent."""
+    run = make_run(FakeBackend(cells=3000, batch=16, sequences=16))
+    run.engine.submit(request(1, text(1, 10), 1000))
+    for number in range(2, 200):
+        run.engine.submit(request(number, text(number % 60, 30), 1))
+        while number not in run.ends:
+            run.step()
+    assert sum(1 for step in run.steps if step.counters.chunk) > 2 * PATIENCE // PROMPT_STEP
+    assert run.engine._sequences[1].level == Priority.NORMAL

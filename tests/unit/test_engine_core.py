@@ -409,3 +409,24 @@ def test_a_chat_that_is_forgotten_while_it_waits_is_nobodys_afterwards() -> None
     finish(run)
     assert {slot.owner for slot in run.engine._pool.slots} == {0}
     assert {blob.owner for blob in run.engine._pool.states.blobs()} <= {0}
+
+
+@pytest.mark.parametrize("lengths", [(9, 40), (17, 17), (16, 16), (30, 3)])
+def test_an_interrupt_that_comes_when_one_of_several_is_done_loses_and_doubles_nothing(
+    lengths: tuple[int, int],
+) -> None:
+    """The interrupt comes in the middle of the call: the first may have been read to its end, as a warm-up too."""
+    for limits in ((0, 4), (4, 0), (0, 0), (4, 4)):
+        backend = FakeBackend(cells=400, batch=64)
+        run = make_run(backend)
+        for number, (length, limit) in enumerate(zip(lengths, limits, strict=True)):
+            prompt = (number + 1, *SHARED[:length])
+            run.engine.submit(request(number, prompt, limit=limit))
+        backend.interrupt()
+        run.step()
+        backend.rearm()
+        finish(run)
+        assert {end.reason for end in run.ends.values()} == {FinishReason.LENGTH}
+        # A warm-up does not read the last one; each other request reads all.
+        expected = sum(length + bool(limit) for length, limit in zip(lengths, limits, strict=True))
+        assert run.steps[-1].counters.read == expected
