@@ -49,6 +49,8 @@ class HitRate:
         self._last: OrderedDict[int, TokenArray] = OrderedDict()
         self._window: deque[_Seen] = deque(maxlen=_WINDOW)
         self._warm: deque[_Warm] = deque(maxlen=_MOST_WARM)
+        self.hits = RecentHits()
+        """Over the window of the last requests."""
 
     def began(self, owner: int, prompt: TokenArray, cached: int) -> int:
         """A request of this chat (0: nobody's) begins to read; `cached` tokens did not have to be.
@@ -59,6 +61,7 @@ class HitRate:
         possible = min(len(prompt) - 1, self._known(prompt))
         changed_at = self._changed_at(owner, prompt)
         self._window.append(_Seen(len(prompt), cached, max(possible, cached), changed_at))
+        self.hits = self._sum()
         return cached
 
     def warmed(self, owner: int, tokens: TokenArray, start: int) -> None:
@@ -97,9 +100,7 @@ class HitRate:
             if len(self._last) > _MOST_CHATS:
                 self._last.popitem(last=False)
 
-    @property
-    def hits(self) -> RecentHits:
-        """Over the window of the last requests."""
+    def _sum(self) -> RecentHits:
         places = [seen.changed_at for seen in self._window if seen.changed_at is not None]
         return RecentHits(
             sum(seen.prompt for seen in self._window),

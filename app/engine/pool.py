@@ -215,10 +215,13 @@ class Pool:
     @property
     def scattered(self) -> bool:
         """Whether the cells lie so far apart, after some were given back, that `lift` would pay."""
-        if not self._loosened or not self._cuttable:
+        if not self._loosened:
             return False
         self._loosened = False
-        return self.cells.highest - self.cells.used > max(_LOOSE, self.cells.used)
+        # Where a state is only whole, what several have in common would come back once for each.
+        lengths = sum(slot.length for slot in self._slots.values() if slot.busy)
+        apart = self._cuttable or lengths == self.cells.busy
+        return apart and self.cells.highest - self.cells.used > max(_LOOSE, self.cells.used)
 
     def lift(self) -> bool:
         """Take all work out, its states kept outside, to come back to the lowest cells.

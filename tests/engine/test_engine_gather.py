@@ -14,6 +14,7 @@ import pytest
 
 from app import llama
 from app.wire import Sampling, Submit
+from tests import tiny_models
 from tests.engine.conftest import MakeRig, Rig
 from tests.engine_run import Clock
 
@@ -73,19 +74,34 @@ def crowded(path: Path, make_rig: MakeRig, spill_bytes: int) -> tuple[Rig, Clock
     return rig, clock
 
 
+ACTIVE = 2 * (PROMPT + WRITTEN)
+
+
+@pytest.mark.parametrize("kind", tuple(tiny_models.KINDS))
 def test_after_the_idle_chats_are_gone_the_others_lie_lowest(
-    tiny_files: dict[str, Path], make_rig: MakeRig, searches: list[Search]
+    kind: str, tiny_files: dict[str, Path], make_rig: MakeRig
 ) -> None:
-    rig, clock = crowded(tiny_files["attention"], make_rig, 64 << 20)
-    assert searches[-1].highest > IDLE * HISTORY
+    rig, clock = crowded(tiny_files[kind], make_rig, 64 << 20)
+    cells = rig.engine._pool.cells
+    assert cells.highest > IDLE * HISTORY
     clock.now += 10
     rig.run()
     last = rig.steps[-1].counters
-    active = 2 * (PROMPT + WRITTEN)
-    assert searches[-1].highest <= active
+    assert cells.highest <= ACTIVE
     assert last.read == IDLE * HISTORY + 2 * PROMPT, "nothing is read twice"
     # Once, not again and again.
-    assert last.restored < active
+    assert 0 < last.restored < ACTIVE
+    assert all(len(rig.tokens(number)) == WRITTEN for number in (100, 101))
+
+
+def test_they_do_in_llama_cpp_and_the_answers_are_the_same(
+    tiny_files: dict[str, Path], make_rig: MakeRig, searches: list[Search]
+) -> None:
+    rig, clock = crowded(tiny_files["attention"], make_rig, 64 << 20)
+    assert searches[-1].highest >= IDLE * HISTORY
+    clock.now += 10
+    rig.run()
+    assert searches[-1].highest <= ACTIVE
     alone = make_rig(tiny_files["attention"], pool_tokens=8192, batch=512)
     for number in (100, 101):
         ask(alone, number, text(number, PROMPT), WRITTEN)
