@@ -23,8 +23,8 @@ TURN_SECONDS = 2.0
 class Pace:
     """How a step's time is spent.
 
-    While others are writing, a step may take `gap` times as long as one without prefill; alone, reading may
-    take `alone_seconds`, which bounds how late a new request or a cancel is heard.  `floor` tokens are always
+    While others are writing, a step may take `gap` times as long as one without prefill, at the longest; alone,
+    reading may take `alone_seconds`, which bounds how late a new request or a cancel is heard.  `floor` tokens are always
     read, so that reading never starves.
     """
 
@@ -52,7 +52,7 @@ class Plan:
 def prefill_budget(cost: CostModel, pace: Pace, rows: int, cells: int) -> int:
     """How many prompt tokens the next step may read beside `rows` decode rows, with `cells` cells in use."""
     alone = cost.seconds(Shape(rows, 0, cells)) if rows else None
-    seconds = pace.alone_seconds if alone is None else pace.gap * alone
+    seconds = pace.alone_seconds if alone is None else pace.gap * alone / cost.margin
     return max(pace.floor, cost.chunk_for(seconds, rows, cells))
 
 
