@@ -111,3 +111,22 @@ def test_a_machine_without_noise_gives_nothing_away() -> None:
     for step in range(600):
         cost.observe(Shape(4, 16 + step % 7, 1000), 0.02 + 0.005 * (16 + step % 7))
     assert cost.margin < 1.06
+
+
+@settings(max_examples=50)
+@given(machine=machines, rows=st.integers(1, 16))
+def test_an_urgent_prompt_may_take_more_of_a_step(
+    machine: tuple[float, float, float, float], rows: int
+) -> None:
+    cost, pace = CostModel(), Pace()
+    for step in range(40):
+        shape = Shape(rows, 16 + step % 5 if step % 2 else 0, 1000)
+        cost.observe(shape, true_seconds(machine, shape))
+    usual = prefill_budget(cost, pace, rows, 1000)
+    urgent = prefill_budget(cost, pace, rows, 1000, urgent=True)
+    assert urgent >= usual >= pace.floor
+    alone = cost.seconds(Shape(rows, 0, 1000))
+    assert alone is not None
+    assert (urgent > usual) or cost.chunk_for(
+        pace.gap * pace.urgent * alone, rows, 1000
+    ) <= pace.floor
