@@ -20,7 +20,7 @@ from app.engine.outbox import Outbox
 from app.engine.pool import Pool
 from app.engine.prefix import common_prefix
 from app.engine.refusal import refusal
-from app.engine.scheduler import Pace, Plan, choose_rows, more_urgent, plan, prefill_budget
+from app.engine.scheduler import Pace, Plan, choose_rows, in_turn, more_urgent, plan, prefill_budget
 from app.engine.sequence import PROMPT_STEP, Sequence
 from app.engine.slot import Slot
 from app.engine.state_files import StateFiles
@@ -190,8 +190,8 @@ class Engine:
         running = self._make_room_for_rows()
         reading = [sequence for sequence in self._active() if sequence.reading]
         while True:
-            budget = self._prefill_budget(running, reading)
-            current = plan(running, reading, budget)
+            now = in_turn(running, reading)
+            current = plan(running, now, self._prefill_budget(running, now))
             if not current.empty or len(reading) < 2:
                 return current
             # Several half-read prompts fill the pool: the least urgent gives up its cells.

@@ -72,6 +72,14 @@ def more_urgent(reading: Seq[Sequence], running: Seq[Sequence]) -> bool:
     return min(one.level for one in reading) < min(one.level for one in running)
 
 
+def in_turn(running: Seq[Sequence], reading: Seq[Sequence]) -> list[Sequence]:
+    """Those of `reading` that may be read in the next step: background work only where nobody else is in it, for it
+    would make the step longer."""
+    if all(sequence.background for sequence in (*running, *reading)):
+        return list(reading)
+    return [sequence for sequence in reading if not sequence.background]
+
+
 def reading_order(reading: Seq[Sequence]) -> list[Sequence]:
     """By class, then by response ratio: the wait so far over the own work, both in tokens."""
 
@@ -107,17 +115,12 @@ def _turn_order(sequence: Sequence, now: float) -> tuple[int, int, float, int]:
 
 
 def plan(running: Seq[Sequence], reading: Seq[Sequence], budget: int) -> Plan:
-    """Give every running sequence its row and share `budget` prefill tokens among the reading ones.
-
-    Background work is read only in steps that nobody else is in, for it would make them longer.
-    """
+    """Give every running sequence its row and share `budget` prefill tokens among the reading ones."""
     chunks: list[tuple[Sequence, int]] = []
-    busy = any(not sequence.background for sequence in running)
     for sequence in reading_order(reading):
         count = min(budget, sequence.chunk_limit)
-        if count <= 0 or (busy and sequence.background):
+        if count <= 0:
             break
-        busy = busy or not sequence.background
         chunks.append((sequence, count))
         budget -= count
     return Plan(tuple(running), tuple(chunks))

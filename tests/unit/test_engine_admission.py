@@ -181,14 +181,21 @@ def test_a_request_without_room_is_overtaken_a_bounded_number_of_times() -> None
 
 
 def test_background_reading_makes_nobodys_step_longer() -> None:
-    run = make_run(FakeBackend(cells=600, batch=32))
+    run = make_run(FakeBackend(cells=300, batch=32))
+    run.engine.submit(request(9, text(9, 160), 1))
+    finish(run)
     run.engine.submit(request(1, text(1, 10), 100))
     while not run.tokens.get(1):
         run.step()
+    kept = run.steps[-1].counters.cells_kept
+    assert kept == 160
     run.engine.submit(warm_up(2, text(2, 90)))
     while 1 not in run.ends:
         run.step()
         assert run.steps[-1].counters.chunk == 0
+        assert kept == run.steps[-1].counters.cells_kept, (
+            "an idle chat gives way to what is not read"
+        )
     finish(run)
     assert run.ends[2].reason is FinishReason.LENGTH
 
