@@ -123,11 +123,12 @@ class Engine:
         """Whether this command should end the decode that runs now; the one method for other threads.
 
         Only a step that does nothing but read is interrupted: by the end of a request that is being read, or by
-        a front chat's request, unless that waits for just what is being read.
+        a front chat's request, unless that waits for just what is being read.  The end of a warm-up comes mostly
+        with the message that it was for, which would have to read again what an interrupt throws away.
         """
         reading = self._reading_now
         if isinstance(command, Abort):
-            return any(one.id == command.request_id for one in reading)
+            return any(one.id == command.request_id and one.wants_token for one in reading)
         if command.priority is not Priority.FRONT or not reading:
             return False
         wanted = np.array(command.tokens, np.int32)

@@ -8,7 +8,7 @@ from app.engine.admission import MOST_OVERTAKINGS
 from app.engine.backend import Batch, DecodeResult, MemoryKind
 from app.engine.fake import FakeBackend
 from app.engine.sequence import PATIENCE, PROMPT_STEP
-from app.wire import FinishReason, Priority, Submit
+from app.wire import Abort, FinishReason, Priority, Submit
 from tests.engine_run import Run, finish, make_run, request
 
 
@@ -220,7 +220,7 @@ class Watching(FakeBackend):
 
     answers: list[bool]
 
-    def ask(self, run: Run, command: Submit) -> None:
+    def ask(self, run: Run, command: Abort | Submit) -> None:
         self.run, self.command, self.answers = run, command, []
 
     def decode(self, batch: Batch) -> DecodeResult:
@@ -239,6 +239,22 @@ def test_a_message_does_not_interrupt_the_reading_of_what_it_begins_with() -> No
         run.step()
         run.step()
         assert backend.answers == [expected, expected]
+
+
+def test_the_end_of_a_warm_up_does_not_throw_away_what_is_just_being_read() -> None:
+    """The message is sent: its warm-up is cancelled, and what that has read is what the message begins with."""
+    history = text(1, 60)
+    backend = Watching(cells=400, batch=16)
+    run = make_run(backend)
+    backend.ask(run, Abort(1))
+    run.engine.submit(warm_up(1, history))
+    run.step()
+    run.step()
+    assert backend.answers == [False, False]
+    run.engine.abort(1)
+    run.engine.submit(of_class(Priority.FRONT, request(2, (*history, 5, 6), 3)))
+    finish(run)
+    assert run.steps[-1].counters.read == len(history) + 2
 
 
 def test_a_message_hurries_the_reading_of_what_it_begins_with() -> None:
