@@ -193,7 +193,7 @@ def test_background_reading_makes_nobodys_step_longer() -> None:
     while 1 not in run.ends:
         run.step()
         assert run.steps[-1].counters.chunk == 0
-        assert kept == run.steps[-1].counters.cells_kept, (
+        assert kept <= run.steps[-1].counters.cells_kept, (
             "an idle chat gives way to what is not read"
         )
     finish(run)
