@@ -13,6 +13,7 @@ from app.engine.pool import Pool
 from app.engine.prefix import common_prefix
 from app.engine.sequence import Sequence
 from app.engine.slot import Slot, Source
+from app.wire import Priority
 
 MOST_OVERTAKINGS = 8
 """Requests of a better class that may begin before one that has no room yet."""
@@ -46,6 +47,9 @@ class Admission:
         """Give slots to as many of `waiting` (the most urgent first) as there is room for."""
         inside = list(active)
         blocked: list[Sequence] = []
+        for other in inside:
+            # Whoever still waits for it says so below.
+            other.boost = Priority.BACKGROUND
         for sequence in waiting:
             if not all(_may_overtake(sequence, other) for other in blocked):
                 continue

@@ -282,3 +282,19 @@ def test_who_writes_does_not_age() -> None:
             run.step()
     assert sum(1 for step in run.steps if step.counters.chunk) > 2 * PATIENCE // PROMPT_STEP
     assert run.engine._sequences[1].level == Priority.NORMAL
+
+
+def test_what_was_hurried_is_background_work_again_when_nobody_waits_for_it() -> None:
+    run = make_run(FakeBackend(cells=600, batch=32))
+    run.engine.submit(request(1, text(1, 10), 300))
+    while not run.tokens.get(1):
+        run.step()
+    history = text(2, 200)
+    run.engine.submit(warm_up(2, history))
+    run.engine.submit(of_class(Priority.FRONT, request(3, (*history, 5, 6), 3)))
+    run.step()
+    assert run.steps[-1].counters.chunk
+    run.engine.abort(3)
+    run.step()
+    for _ in range(20):
+        assert run.step().counters.chunk == 0
