@@ -26,6 +26,7 @@ from app.engine.states import Blob, Tip
 _LOG = logging.getLogger(__name__)
 _MAGIC = b"TUTTIKV1"
 _SUFFIX = ".state"
+_UNFINISHED = ".tmp"
 _HEADER_LIMIT = 1 << 20
 
 
@@ -50,15 +51,17 @@ class StateFiles:
         self._fingerprint = fingerprint
         self._budget = budget
         self._orders: queue.SimpleQueue[Blob | None] = queue.SimpleQueue()
-        self._ordered: set[int] = set()
-        # Kept alive, so that no other blob gets the same identity.
-        self._kept: list[Blob] = []
         self._thread = threading.Thread(target=self._write_all, name="engine-states", daemon=True)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._thread.start()
 
     def scan(self) -> Iterator[Blob]:
-        """Every usable state of this model, parents before children, without its bytes in memory."""
+        """Every usable state of this model, parents before children, without its bytes in memory.
+
+        For the start: what an engine that was killed had half written is deleted.
+        """
+        for path in self._folder.glob(f"*{_UNFINISHED}"):
+            self.delete(path)
         found = []
         for path in self._folder.glob(f"*{_SUFFIX}"):
             blob = self._open(path)
@@ -85,10 +88,9 @@ class StateFiles:
 
     def order(self, blob: Blob) -> bool:
         """Write this blob soon; its `file` is set when that is done.  False when it was ordered before."""
-        if id(blob) in self._ordered:
+        if blob.ordered:
             return False
-        self._ordered.add(id(blob))
-        self._kept.append(blob)
+        blob.ordered = True
         self._orders.put(blob)
         return True
 
@@ -149,7 +151,7 @@ class StateFiles:
             }
         ).encode()
         path = self._folder / f"{blob.owner}-{secrets.token_hex(8)}{_SUFFIX}"
-        temporary = path.with_suffix(".tmp")
+        temporary = path.with_suffix(_UNFINISHED)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(_MAGIC + struct.pack("<I", len(header)) + header)

@@ -34,7 +34,8 @@ class Tip:
 class Blob:
     """Saved cells of positions [start, end) of a chat of `owner` (0: nobody's, kept in memory only).
 
-    `data` is None while the bytes are only in `file`.  `tokens` are those of positions [0, end).
+    `data` is None while the bytes are only in `file`.  `tokens` are those of positions [0, end).  `ordered`: somebody
+    was told to write the file.
     """
 
     start: int
@@ -45,6 +46,7 @@ class Blob:
     users: int = 1
     tips: tuple["Tip", ...] = ()
     file: Path | None = None
+    ordered: bool = False
 
     @property
     def size(self) -> int:
