@@ -132,8 +132,10 @@ class House:
         self.trace(one.name, one.pid, "died:", death)
         if death.asked:
             return
-        self.deaths[one.doom or "of itself"] += 1
-        if not one.doom:
+        # A machine that is busy with other things may keep a child waiting for longer than that.
+        starved = not one.doom and death.why.startswith("did not answer")
+        self.deaths[one.doom or ("starved" if starved else "of itself")] += 1
+        if not one.doom and not starved:
             self.faults.append(f"nobody had done anything to it: {death}")
         if one.name == "engine":
             self.vain = 0 if one.wrote else self.vain + 1

@@ -77,8 +77,7 @@ class Player:
             action: Callable[[random.Random], Awaitable[None]] = getattr(self, f"_{name}")
             await action(dice)
             await self.world.breathe(self.random.choice((0, 0, 1, 2, 4, 8, 16)))
-            assert not self.world.house.faults, self.world.house.faults
-            assert not self.world.ledger.faults, self.world.ledger.faults
+            assert not self.world.faults, self.world.faults
 
     async def finish(self) -> None:
         """Wait for the requests that are no chat's."""

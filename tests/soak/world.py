@@ -44,6 +44,7 @@ class World:
 
     def __init__(self, store: SqliteStore, folder: Path, trace: Trace, limits: Limits) -> None:
         self.store = store
+        self.folder = folder
         self.states = folder / "states"
         self.trace = trace
         self.house = House(trace, limits)
@@ -82,6 +83,11 @@ class World:
             if self.house.steps >= goal or not self.busy:
                 return
             await asyncio.sleep(0.002)
+
+    @property
+    def faults(self) -> list[str]:
+        """What should not have happened, so far."""
+        return [*self.house.faults, *self.ledger.faults]
 
     @property
     def busy(self) -> bool:
