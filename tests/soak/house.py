@@ -44,7 +44,7 @@ class Watched:
         self._child = Child(entry, name, on_message=self._heard, on_death=self._died, limits=limits)
         self.name = name
         self.doom = ""
-        self.wrote = False
+        self.ready = self.wrote = False
         self.gone = False
 
     @property
@@ -53,6 +53,7 @@ class Watched:
 
     async def load(self, params: LoadParams, on_progress: OnProgress) -> child.Greeting:
         greeting = await self._child.load(params, on_progress)
+        self.ready = True
         self._house.trace(self.name, self.pid, "is ready")
         return greeting
 

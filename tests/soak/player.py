@@ -276,8 +276,9 @@ class Player:
             engine.hurt(number, doom)
 
     async def _worker(self, dice: random.Random) -> None:
+        """One request may meet two deaths, and is then told so: kill none that starts in place of one that was killed."""
         worker = self.world.house.text
-        if worker is not None and self.world.model._pair is not None:
+        if worker is not None and worker.ready and self.world.model._pair is not None:
             worker.hurt(signal.SIGKILL, "killed")
 
     async def _poison(self, dice: random.Random) -> None:
