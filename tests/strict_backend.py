@@ -31,7 +31,15 @@ class StrictBackend(FakeBackend):
 
     def held(self, sequence: int) -> Held:
         """(position, token) of each cell that the sequence owns, in order."""
-        return sorted((at, token) for at, token, owners in self._cells if sequence in owners)
+        return self.all_held().get(sequence, [])
+
+    def all_held(self) -> dict[int, Held]:
+        """What each sequence holds that holds anything."""
+        found: dict[int, Held] = {}
+        for at, token, owners in self._cells:
+            for name in owners:
+                found.setdefault(name, []).append((at, token))
+        return {name: sorted(cells) for name, cells in found.items()}
 
     def decode(self, batch: Batch) -> DecodeResult:
         names = set(batch.sequences.tolist())
