@@ -3,7 +3,7 @@
 1. The mirror of the pool is what the backend holds, for every sequence id.
 2. Who runs holds exactly the beginning of its own tokens; a cell belongs to those who hold it, and to nobody else.
 3. No more cells than there are; no id twice; the scratch id is empty; what is at work is not given away.
-4. and 5. are the preconditions of the backend (`strict_backend`).
+4. and 5. are the preconditions of the backend (`engine_run.StrictBackend`, `troubled_backend`).
 6. Who writes goes on within its turn; an urgent request for which there is room begins at once; no step is empty.
 8. Who was cancelled holds nothing; its sampler is closed.
 """
@@ -12,7 +12,7 @@ from app.engine.core import Engine
 from app.engine.scheduler import TURN_SECONDS
 from app.wire import Priority, Step, Submit
 from tests.engine_run import Clock
-from tests.strict_backend import StrictBackend
+from tests.troubled_backend import TroubledBackend
 
 _GROWTH = 16
 
@@ -20,7 +20,7 @@ _GROWTH = 16
 class Invariants:
     """Looks at one engine: `before` and `after` each step, `submitted` and `aborted` when that is done."""
 
-    def __init__(self, engine: Engine, backend: StrictBackend, clock: Clock, most: int) -> None:
+    def __init__(self, engine: Engine, backend: TroubledBackend, clock: Clock, most: int) -> None:
         self._engine, self._backend, self._clock, self._most = engine, backend, clock, most
         self._running: set[int] = set()
         self._last: dict[int, tuple[float, int]] = {}

@@ -22,6 +22,7 @@ from typing import BinaryIO
 import numpy as np
 
 from app.engine.states import Blob, Tip
+from app.wire import LoadParams
 
 _LOG = logging.getLogger(__name__)
 _MAGIC = b"TUTTIKV1"
@@ -137,8 +138,10 @@ class StateFiles:
         data = blob.data
         if data is None or not self._make_room(len(data)):
             return None
-        tips = b"".join(tip.data for tip in blob.tips)
-        payload = blob.tokens.astype(np.int32).tobytes() + data + tips
+        parts = [blob.tokens.astype(np.int32).tobytes(), data, *(tip.data for tip in blob.tips)]
+        digest = hashlib.blake2b()
+        for part in parts:
+            digest.update(part)
         header = json.dumps(
             {
                 "fingerprint": self._fingerprint,
@@ -147,7 +150,7 @@ class StateFiles:
                 "owner": blob.owner,
                 "data": len(data),
                 "tips": [(tip.at, len(tip.data)) for tip in blob.tips],
-                "digest": hashlib.blake2b(payload).hexdigest(),
+                "digest": digest.hexdigest(),
             }
         ).encode()
         path = self._folder / f"{blob.owner}-{secrets.token_hex(8)}{_SUFFIX}"
@@ -155,7 +158,7 @@ class StateFiles:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(_MAGIC + struct.pack("<I", len(header)) + header)
-            file.write(payload)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -171,6 +174,11 @@ class StateFiles:
             self.delete(path)
             total -= size
         return total + wanted <= self._budget
+
+
+def layout(fingerprint: str, params: LoadParams, library: str) -> str:
+    """What the cells of a state mean and how they lie: any other model, cell type or library makes it a foreign one."""
+    return f"{fingerprint}/{params.kv_type}/{library}"
 
 
 def _read_header(file: BinaryIO) -> _Header | None:
