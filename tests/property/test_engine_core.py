@@ -68,7 +68,7 @@ schedules = {
     "refusals": st.sets(st.integers(1, 30).map(lambda number: 2 * number), max_size=4),
     "damaged": st.frozensets(st.integers(1, 8), max_size=3),
     "kind": st.sampled_from(list(MemoryKind)),
-    "cells": st.sampled_from([96, 160, 400]),
+    "cells": st.sampled_from([64, 96, 160, 400]),
     "sequences": st.sampled_from([4, 7]),
     "most": st.sampled_from([2, 4]),
     "spill_bytes": st.sampled_from([0, 3000, 100_000]),
