@@ -118,7 +118,7 @@ class Pair:
         )
         # The format's own stop strings are what an end token is elsewhere.
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
-        return stream, Answer(vocabulary, stop)
+        return stream, Answer(vocabulary, stop, most)
 
     async def warm(self, request: Request) -> None:
         """Have the beginning read that all requests have which go on from this one; see `Generator.warm`."""

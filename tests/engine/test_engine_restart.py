@@ -1,5 +1,6 @@
 """Warm after a restart: states of chats on disk, on real models; foreign or damaged ones are read again silently."""
 
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,6 +109,35 @@ def test_a_forgotten_chat_leaves_no_file_and_no_state(
     before = read(rig)
     ask(rig, 2, FIRST, owner=4)
     assert read(rig) - before == len(FIRST)
+
+
+def test_the_bytes_of_a_forgotten_chat_are_gone_from_memory(
+    tiny_files: dict[str, Path], open_rig: Callable[[Path], tuple[Rig, StateFiles]]
+) -> None:
+    rig, files = open_rig(tiny_files["attention"])
+    ask(rig, 1, FIRST, owner=3)
+    put_to_rest(rig, files)
+    (blob,) = rig.engine._pool.states.blobs()
+    assert blob.file is not None
+    tokens = weakref.ref(blob.tokens)
+    del blob
+    rig.engine.forget(3)
+    assert tokens() is None
+
+
+def test_what_a_killed_engine_had_half_written_is_deleted(
+    tiny_files: dict[str, Path],
+    open_rig: Callable[[Path], tuple[Rig, StateFiles]],
+    tmp_path: Path,
+) -> None:
+    rig, files = open_rig(tiny_files["attention"])
+    ask(rig, 1, FIRST, owner=3)
+    put_to_rest(rig, files)
+    (whole,) = (tmp_path / "states").iterdir()
+    half = whole.with_suffix(".tmp")
+    half.write_bytes(whole.read_bytes()[:100])
+    open_rig(tiny_files["attention"])
+    assert list((tmp_path / "states").iterdir()) == [whole]
 
 
 @pytest.mark.parametrize(
