@@ -21,9 +21,9 @@ from app.chat.ports import (
     Text,
     Waiting,
 )
-from app.chat.tasks import Tasks
 from app.chat.urgency import Urgency
 from app.errors import AppError, StoreError
+from app.tasks import Tasks
 
 _log = logging.getLogger(__name__)
 

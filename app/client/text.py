@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
-from app.client.tasks import Tasks
 from app.errors import AppError, EngineDied, TextError
+from app.tasks import Tasks
 from app.wire import (
     ChatLine,
     LoadParams,
