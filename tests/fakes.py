@@ -14,6 +14,7 @@ from app.chat.ports import (
     Request,
     Text,
 )
+from app.errors import ModelError
 
 Script = Sequence[Event]
 
@@ -86,6 +87,8 @@ class FakeModelHost:
             ModelPhase.READY, path="/models/fake.gguf", name="Fake 1B", device="CPU"
         )
         self.status = EngineStatus()
+        self.refusals: dict[str, str] = {}
+        """Paths that are no models, and why."""
         self.loads: list[str] = []
         self.unloads = 0
         self.closed = False
@@ -99,6 +102,11 @@ class FakeModelHost:
         self.state = replace(self.state, **changes)  # type: ignore[arg-type]
         for listener in tuple(self._listeners):
             listener(self.state)
+
+    async def check(self, path: str) -> None:
+        await asyncio.sleep(0)
+        if path in self.refusals:
+            raise ModelError(self.refusals[path])
 
     async def load(self, path: str) -> None:
         self.loads.append(path)
