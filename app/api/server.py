@@ -46,6 +46,7 @@ class Times:
 
 
 _USUAL = Times()
+_HTTP = "A request has one Host and well-formed headers; use http, https is not spoken here."
 
 
 class CannotListen(AppError):
@@ -164,7 +165,7 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """What is not HTTP gets an answer in the API's form; in the middle of an answer there is none to give."""
-        body = encode(error_body(RequestError(msg, code="bad_request")))
+        body = encode(error_body(RequestError(f"{msg} {_HTTP}", code="bad_request")))
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode("ascii")),
