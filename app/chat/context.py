@@ -31,7 +31,13 @@ def lines(system_prompt: str, history: Sequence[Message]) -> tuple[ChatMessage, 
     possible.
     """
     head = () if is_blank(system_prompt) else (ChatMessage(Role.SYSTEM, system_prompt),)
-    return head + tuple(ChatMessage(message.role, message.text) for message in _kept(history))
+    return head + tuple(_line(message) for message in _kept(history))
+
+
+def _line(message: Message) -> ChatMessage:
+    return ChatMessage(
+        message.role, message.text, message.ids, message.reasoning, message.reasoning_ids
+    )
 
 
 def _kept(history: Sequence[Message]) -> list[Message]:

@@ -54,6 +54,15 @@ class TextAppended:
 
 
 @dataclass(frozen=True, slots=True)
+class ThoughtAppended:
+    """More of what the model thinks before a streaming answer."""
+
+    conversation_id: int
+    message_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class MessageFinished:
     """An answer is complete and committed."""
 
@@ -85,6 +94,7 @@ class ConversationDeleted:
 ChatEvent = (
     TurnChanged
     | MessageAdded
+    | ThoughtAppended
     | TextAppended
     | MessageFinished
     | MessagesRemoved

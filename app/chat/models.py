@@ -11,6 +11,7 @@ from enum import StrEnum
 from app.wire import FinishReason, Priority, Sampling, Usage
 
 __all__ = [
+    "EFFORTS",
     "ChatMessage",
     "Conversation",
     "ConversationSettings",
@@ -24,6 +25,9 @@ __all__ = [
     "Usage",
     "clean",
 ]
+
+EFFORTS = ("", "low", "medium", "high")
+"""How much a model may be told to reason; "" leaves it to the model."""
 
 _BAD = re.compile("[\ud800-\udfff\x00]")
 
@@ -56,19 +60,28 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One line of a conversation as it goes to the model."""
+    """One line of a conversation as it goes to the model; see `Message` for what an answer has besides."""
 
     role: Role
     content: str
+    ids: tuple[int, ...] = ()
+    reasoning: str = ""
+    reasoning_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationSettings:
-    """What a chat may have of its own; None means the user's general setting."""
+    """What a chat may have of its own; None means the user's general setting.
+
+    `thinking` says whether the model shall reason before it answers, `effort` how much ("low", "medium", "high");
+    None and "" leave it to the model.
+    """
 
     system_prompt: str | None = None
     sampling: Sampling | None = None
     max_answer_tokens: int | None = None
+    thinking: bool | None = None
+    effort: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +99,11 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A stored message.  `finish` and `usage` are those of an answer; `error` says why it failed."""
+    """A stored message.  `finish` and `usage` are those of an answer; `error` says why it failed.
+
+    `reasoning` is what the model thought before it answered, for `thought_seconds`.  `ids` and `reasoning_ids` are
+    the tokens that were written for exactly `text` and `reasoning`, where that is known: the chat goes on with them.
+    """
 
     id: int
     conversation_id: int
@@ -98,6 +115,10 @@ class Message:
     usage: Usage = Usage()
     seconds: float = 0.0
     error: str = ""
+    reasoning: str = ""
+    thought_seconds: float = 0.0
+    ids: tuple[int, ...] = ()
+    reasoning_ids: tuple[int, ...] = ()
 
 
 class TabState(StrEnum):

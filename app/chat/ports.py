@@ -28,6 +28,9 @@ from app.chat.urgency import Urgency
 class Request:
     """One answer to be written.  `stop` strings end it and are not part of it; None tokens: no limit.
 
+    `thinking` and `effort` say whether the model shall reason first, and how much (None and "": as it does by
+    itself).  `since` is the moment that the template takes for the present (None: the present day): a chat has one
+    for good, so that its prompt does not change with the clock.
     `urgency` may be changed by whoever asked while the request runs.  `owner` is the number of the chat whose state
     this becomes, so that it can be kept over a restart and forgotten with the chat; 0 is nobody's.
     """
@@ -39,6 +42,9 @@ class Request:
     ignore_eos: bool = False
     urgency: Urgency = field(default_factory=Urgency, compare=False)
     owner: int = 0
+    thinking: bool | None = None
+    effort: str = ""
+    since: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,14 @@ class Reading:
     done: int
     total: int
     cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """More of what the model thinks before it answers, in whole characters; `tokens` as in `Text`."""
+
+    text: str
+    tokens: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +93,7 @@ class Ended:
     code: str = ""
 
 
-Event = Waiting | Reading | Text | Ended
+Event = Waiting | Reading | Thought | Text | Ended
 
 
 class Generator(Protocol):
@@ -105,6 +119,10 @@ class Generator(Protocol):
 
     async def forget(self, owner: int) -> None:
         """Drop all that was kept of this chat to make it quick, in memory and on disk; never raises an AppError."""
+        ...
+
+    def fed(self, text: str) -> tuple[int, ...]:
+        """The tokens that were written for exactly this text, of an answer or of its reasoning; () where unknown."""
         ...
 
     async def count_tokens(self, text: str) -> int:
@@ -225,7 +243,7 @@ class ConversationStore(Protocol):
         self, conversation_id: int, role: str, text: str, status: Status
     ) -> Message: ...
 
-    async def checkpoint(self, message_id: int, text: str) -> None:
+    async def checkpoint(self, message_id: int, text: str, reasoning: str = "") -> None:
         """Keep the text of a streaming answer so far."""
         ...
 
@@ -239,6 +257,10 @@ class ConversationStore(Protocol):
         usage: Usage = Usage(),
         seconds: float = 0.0,
         error: str = "",
+        reasoning: str = "",
+        thought_seconds: float = 0.0,
+        ids: Sequence[int] = (),
+        reasoning_ids: Sequence[int] = (),
     ) -> Message: ...
 
     async def delete_messages_from(self, conversation_id: int, message_id: int) -> None:

@@ -272,6 +272,9 @@ class ChatService(Library):
             (general.max_answer_tokens if most is None else most) or None,
             urgency=turn.urgency,
             owner=turn.conversation_id,
+            thinking=own.thinking,
+            effort=own.effort,
+            since=conversation.created,
         )
 
     async def _lines(self, conversation: Conversation) -> tuple[ChatMessage, ...]:
@@ -281,8 +284,15 @@ class ChatService(Library):
         return context.lines(general if own is None else own, history)
 
     async def _so_far(self, conversation_id: int) -> Request:
-        lines = await self._lines(await self._kept(conversation_id))
-        return Request(lines, owner=conversation_id)
+        conversation = await self._kept(conversation_id)
+        own = conversation.settings
+        return Request(
+            await self._lines(conversation),
+            owner=conversation_id,
+            thinking=own.thinking,
+            effort=own.effort,
+            since=conversation.created,
+        )
 
     async def _kept(self, conversation_id: int) -> Conversation:
         conversation = await self._store.conversation(conversation_id)

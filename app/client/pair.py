@@ -16,6 +16,7 @@ from app.client.engine import EngineClient
 from app.client.recovery import DELAYS, Recovery
 from app.client.stream import EngineStream
 from app.client.text import Deadline, TextClient
+from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written
 from app.errors import AppError, ContextFull, ModelError, TextError
@@ -33,6 +34,7 @@ from app.wire import (
     Submit,
     Usage,
     VocabularyLoaded,
+    Wishes,
 )
 
 _NEXT = ChatLine(Role.USER.value, "x")
@@ -58,13 +60,17 @@ class Pair:
     """Load it once, stop it once.  `on_change` tells of the engine: `engine.serving` and `engine.over` say what."""
 
     def __init__(
-        self, params: LoadParams, means: Means, on_change: Callable[["Pair"], None]
+        self,
+        params: LoadParams,
+        means: Means,
+        written: Written,
+        on_change: Callable[["Pair"], None],
     ) -> None:
         self._params = params
         self._on_change = on_change
-        self._written = Written()
+        self._written = written
         self._notes: dict[str, None] = {}
-        self._vocabulary: tuple[VocabularyLoaded, Vocabulary] | None = None
+        self._vocabulary: tuple[VocabularyLoaded, Voice] | None = None
         self._warmth = Warmth()
         self._forgotten: list[int] = []
         self.engine = EngineClient(
@@ -93,12 +99,14 @@ class Pair:
             self.engine.load(self._params, on_progress), self.text.load(_ignore)
         )
         self._notes.update(dict.fromkeys(loaded.notes + greeting.notes))
-        self._vocabulary = (greeting, Vocabulary(greeting.pieces, greeting.ends))
+        vocabulary = Vocabulary(greeting.pieces, greeting.ends)
+        self._vocabulary = (greeting, Voice(vocabulary, greeting.thinking))
 
     async def begin(self, request: Request) -> tuple[EngineStream, Answer]:
         """Render and submit; raises AppError, before the engine has heard of it, where that cannot be."""
-        greeting, vocabulary = self._facts
-        rendered = await self.text.render([self._line(message) for message in request.messages])
+        greeting, voice = self._facts
+        lines = [self._line(message) for message in request.messages]
+        rendered = await self.text.render(lines, _wishes(request))
         self._notes.update(dict.fromkeys(rendered.notes))
         most = self.loaded.context_tokens
         if len(rendered.tokens) >= most:
@@ -118,7 +126,7 @@ class Pair:
         )
         # The format's own stop strings are what an end token is elsewhere.
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
-        return stream, Answer(vocabulary, stop)
+        return stream, Answer(voice, stop, rendered.opened)
 
     async def warm(self, request: Request) -> None:
         """Have the beginning read that all requests have which go on from this one; see `Generator.warm`."""
@@ -127,7 +135,8 @@ class Pair:
             return
         try:
             # Templates write a message by what stands around it: it takes a next one to see where that begins.
-            rendered = await self.text.render([*map(self._line, messages), _NEXT])
+            lines = [*map(self._line, messages), _NEXT]
+            rendered = await self.text.render(lines, _wishes(request))
         except TextError:
             return  # the message itself will be told why
         start = rendered.spans[-1][0] if rendered.spans else 0
@@ -168,11 +177,10 @@ class Pair:
         code = "context_length_exceeded" if isinstance(error, ContextFull) else ""
         return Ended(FinishReason.ERROR, Usage(), str(error), code)
 
-    def keep(self, answer: Answer) -> None:
+    def keep(self, answer: Answer, owner: int) -> None:
         """Remember the ids of what was written, for the turn that goes on from it."""
-        remembered = answer.remembered()
-        if remembered is not None:
-            self._written.remember(*remembered)
+        for text, ids in answer.remembered():
+            self._written.remember(text, ids, owner)
 
     def end(self, reason: FinishReason, why: str) -> None:
         """End all requests, and all that still come, with these words."""
@@ -185,14 +193,21 @@ class Pair:
         await asyncio.gather(self.engine.stop(), self.text.stop())
 
     @property
-    def _facts(self) -> tuple[VocabularyLoaded, Vocabulary]:
+    def _facts(self) -> tuple[VocabularyLoaded, Voice]:
         if self._vocabulary is None:
             raise ModelError("The model is not loaded.")
         return self._vocabulary
 
     def _line(self, message: ChatMessage) -> ChatLine:
-        ids = self._written.ids(message.content) if message.role is Role.ASSISTANT else ()
-        return ChatLine(message.role.value, message.content, ids)
+        if message.role is not Role.ASSISTANT:
+            return ChatLine(message.role.value, message.content)
+        return ChatLine(
+            message.role.value,
+            message.content,
+            message.ids or self._written.ids(message.content),
+            message.reasoning,
+            message.reasoning_ids or self._written.ids(message.reasoning),
+        )
 
     def _engine_changed(self) -> None:
         if not self.engine.serving:
@@ -203,6 +218,10 @@ class Pair:
     def _tell_forgotten(self) -> None:
         while self._forgotten and self.engine.serving:
             self.engine.send(Forget(self._forgotten.pop()))
+
+
+def _wishes(request: Request) -> Wishes:
+    return Wishes(request.thinking, request.effort, request.since)
 
 
 def _ignore(_progress: object) -> None:

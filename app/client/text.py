@@ -28,6 +28,7 @@ from app.wire import (
     Tokenize,
     Tokenized,
     VocabularyLoaded,
+    Wishes,
 )
 
 
@@ -79,10 +80,13 @@ class TextClient:
         self._server = self._tasks.spawn(self._serve(), name="text requests")
         return vocabulary
 
-    async def render(self, lines: Sequence[ChatLine]) -> Rendered:
+    async def render(self, lines: Sequence[ChatLine], wishes: Wishes = Wishes()) -> Rendered:
         """The ids of this conversation with an answer opened; raises TextError."""
-        size = sum(len(line.content) + len(line.ids) for line in lines)
-        reply = await self._ask(Render(next(self._ids), tuple(lines)), size)
+        size = sum(
+            len(line.content) + len(line.ids) + len(line.reasoning) + len(line.reasoning_ids)
+            for line in lines
+        )
+        reply = await self._ask(Render(next(self._ids), tuple(lines), wishes), size)
         if not isinstance(reply, Rendered):
             raise TextError("The text worker gave another answer than asked for.")
         return reply

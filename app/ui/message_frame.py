@@ -33,6 +33,7 @@ class Verb(Enum):
     COPY_ANSWER = "copyAnswer"
     REGENERATE = "regenerateButton"
     RETRY = "retryButton"
+    FOLD = "thoughtsButton"
 
 
 class Mark(Enum):

@@ -92,6 +92,7 @@ class Transcript(FlowView):
         self._actions = MessageActions(self)
         self._actions.regenerate.connect(self.regenerateRequested)
         self._actions.retry.connect(self.retryRequested)
+        self._actions.fold.connect(self._fold)
         self._pointer = Pointer(self)
         self._pointer.linkClicked.connect(self.linkActivated)
         self._pointer.selected.connect(self._offer_selection)
@@ -126,6 +127,25 @@ class Transcript(FlowView):
             self._read_on(index)
         else:
             self._waiting.add(index)
+
+    def append_thought(self, message_id: int, text: str) -> None:
+        """More of what the model thinks before it answers."""
+        index = self._index.get(message_id)
+        if index is None or not text:
+            return
+        self.flow.entries[index].append_thought(text, self.flow.width, self.flow.style)
+        self.flow.resized(index)
+        if self.isVisible():
+            self._read_on(index)
+
+    def _fold(self, message_id: int) -> None:
+        """Show or hide what the model thought."""
+        thought = self.flow.entries[self._index[message_id]].thought
+        if thought is not None:
+            self.selection.clear()
+            self.flow.following = False
+            thought.toggle()
+            self.refresh(everything=True)
 
     def update_message(self, message: Message) -> None:
         """Take over text, state, figures and error of a message."""
