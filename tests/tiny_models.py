@@ -82,11 +82,17 @@ def attention(path: Path) -> None:
 
 
 def talker(
-    path: Path, *, context: int = 16_384, template: str = CHATML, ends: bool = False
+    path: Path,
+    *,
+    context: int = 16_384,
+    template: str = CHATML,
+    ends: bool = False,
+    letters: str = "",
 ) -> Path:
     """Plain attention with a byte-level vocabulary and a template: a model for the whole program.
 
     It writes letters, figures, marks and line feeds without sense, and never ends an answer by itself unless `ends`.
+    With `letters` it writes only these.
     """
     width, feed, layers = 64, 128, 2
     tokens = byte_tokens()
@@ -100,6 +106,8 @@ def talker(
     writer.file.add_chat_template(template)
     writer.random("token_embd", len(tokens), width, spread=1.0)
     written = [(len(token) == 1 and token.isascii()) or token in "\u0120\u010a" for token in tokens]
+    if letters:
+        written = [token in letters for token in tokens]
     rows = np.random.default_rng(13).standard_normal((len(tokens), width))
     written[tokens.index("<|im_end|>")] = ends
     # What shall not be written has a logit of 0 where the best of the others have 20.

@@ -7,6 +7,7 @@ NUL: `clean` makes it so once, at the entrance (window, API, import, model outpu
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal, get_args
 
 from app.wire import FinishReason, Priority, Sampling, Usage
 
@@ -15,6 +16,7 @@ __all__ = [
     "ChatMessage",
     "Conversation",
     "ConversationSettings",
+    "Effort",
     "FinishReason",
     "Message",
     "Priority",
@@ -26,8 +28,9 @@ __all__ = [
     "clean",
 ]
 
-EFFORTS = ("", "low", "medium", "high")
+Effort = Literal["", "low", "medium", "high"]
 """How much a model may be told to reason; "" leaves it to the model."""
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 _BAD = re.compile("[\ud800-\udfff\x00]")
 
@@ -81,7 +84,7 @@ class ConversationSettings:
     sampling: Sampling | None = None
     max_answer_tokens: int | None = None
     thinking: bool | None = None
-    effort: str = ""
+    effort: Effort = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,8 @@ class ModelState:
     """What the window shows of the model.
 
     `path` is the file that is, or would be, loaded; NONE means that no file was ever chosen, UNLOADED that the
-    next request loads it again.  `fraction` and `doing` tell of a load, `error` of a failure.
+    next request loads it again.  `fraction` and `doing` tell of a load, `error` of a failure.  `can_switch` and
+    `can_effort` say whether the model can be told to reason or not, and how much.
     """
 
     phase: ModelPhase = ModelPhase.NONE
@@ -161,6 +162,8 @@ class ModelState:
     context_tokens: int = 0
     pool_tokens: int = 0
     notes: tuple[str, ...] = ()
+    can_switch: bool = False
+    can_effort: bool = False
 
 
 @dataclass(frozen=True, slots=True)

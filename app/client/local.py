@@ -265,6 +265,8 @@ class LocalModel:
                     context_tokens=loaded.context_tokens,
                     pool_tokens=loaded.pool_tokens,
                     notes=pair.notes,
+                    can_switch=pair.thinking.switch,
+                    can_effort=pair.thinking.effort,
                 )
             )
         else:

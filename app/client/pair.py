@@ -32,6 +32,7 @@ from app.wire import (
     Rendered,
     Sampling,
     Submit,
+    Thinking,
     Usage,
     VocabularyLoaded,
     Wishes,
@@ -92,6 +93,11 @@ class Pair:
         death = self.engine.death
         again = (f"{death} It was started again.",) if death is not None else ()
         return (*self._notes, *again)
+
+    @property
+    def thinking(self) -> Thinking:
+        """How the model reasons."""
+        return self._facts[0].thinking
 
     async def load(self, on_progress: OnProgress) -> None:
         """Raises AppError with the reason where one of the two fails; `stop` is to be called then too."""

@@ -118,7 +118,7 @@ def settings_from(text: str) -> ConversationSettings:
         _sampling(raw.get("sampling")),
         most if check("max_answer_tokens", most, general.max_answer_tokens) else None,
         thinking if isinstance(thinking, bool) else None,
-        effort if effort in EFFORTS else "",
+        next((known for known in EFFORTS if known == effort), ""),
     )
 
 

@@ -18,6 +18,7 @@ from app.chat.events import (
     MessageFinished,
     MessagesRemoved,
     TextAppended,
+    ThoughtAppended,
     TurnChanged,
     TurnState,
 )
@@ -33,7 +34,7 @@ from app.chat.models import (
     TabState,
     Usage,
 )
-from app.chat.ports import Ended, Event, Reading, Request, Text, Waiting
+from app.chat.ports import Ended, Event, Reading, Request, Text, Thought, Waiting
 from app.chat.turns import ChatService
 from app.errors import EngineError, StoreError
 from app.settings import Settings
@@ -765,5 +766,72 @@ def test_the_window_keeps_its_tabs_and_values(run: Callable[..., None]) -> None:
         await room.service.set_value("geometry", b"x")
         assert await room.service.open_tabs() == ((chat,), 0)
         assert await room.service.value("geometry") == b"x"
+
+    run(scenario)
+
+
+# --- reasoning, and the tokens that were fed --------------------------------------------------------------------
+
+
+def test_thoughts_are_told_and_stored_apart_with_the_tokens_of_both(
+    run: Callable[..., None],
+) -> None:
+    async def scenario(room: Room) -> None:
+        room.generator.scripts = [[Thought("Let me"), Thought(" see."), Text("2")], [Text("3")]]
+        room.generator.written = {"2": (5, 6), "Let me see.": (1, 2)}
+        chat = await room.chat()
+        answer = await room.ask(chat, "1+1?")
+        assert (answer.text, answer.reasoning) == ("2", "Let me see.")
+        assert (answer.ids, answer.reasoning_ids) == ((5, 6), (1, 2))
+        thoughts = room.of(ThoughtAppended)
+        assert "".join(event.text for event in thoughts) == "Let me see."
+        assert {event.message_id for event in thoughts} == {answer.id}
+        assert room.shown(answer.id) == "2"
+        await room.ask(chat, "1+2?")
+        assert room.generator.requests[1].messages[-2] == ChatMessage(
+            Role.ASSISTANT, "2", (5, 6), "Let me see.", (1, 2)
+        )
+
+    run(scenario)
+
+
+def test_a_chat_keeps_the_moment_of_its_beginning(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        chat = await room.chat()
+        await room.ask(chat, "one")
+        await room.ask(chat, "two")
+        created = (await room.store.conversation(chat)).created
+        assert [request.since for request in room.generator.requests] == [created, created]
+
+    run(scenario)
+
+
+def test_how_much_a_chat_shall_reason_is_its_own_setting(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        chat = await room.chat()
+        wanted = ConversationSettings(thinking=False, effort="low")
+        await room.store.set_settings(chat, wanted)
+        assert (await room.store.conversation(chat)).settings == wanted
+        await room.ask(chat, "one")
+        assert room.generator.requests[0].thinking is False
+        assert room.generator.requests[0].effort == "low"
+
+    run(scenario)
+
+
+def test_half_a_thought_is_there_after_a_stop(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        room.generator.gate = asyncio.Semaphore(0)
+        room.generator.scripts = [[Thought("Let me"), Text("never")]]
+        chat = await room.chat()
+        assert await room.service.send(chat, "1+1?")
+        room.generator.gate.release()
+        await room.until(lambda: room.of(ThoughtAppended))
+        (_, writing) = await room.service.messages(chat)
+        assert writing.reasoning == "Let me"
+        room.service.stop(chat)
+        await room.idle(chat)
+        stopped = (await room.store.messages(chat))[-1]
+        assert (stopped.status, stopped.text, stopped.reasoning) == (Status.STOPPED, "", "Let me")
 
     run(scenario)

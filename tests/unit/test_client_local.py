@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 import qasync
 
+from app.chat.models import ChatMessage, Role
 from app.chat.ports import (
     Ended,
     EngineStatus,
     ModelPhase,
     ModelState,
     Reading,
+    Request,
     Text,
+    Thought,
 )
 from app.chat.urgency import Urgency
 from app.errors import ModelError, TextError
@@ -29,7 +32,10 @@ from app.wire import (
     Render,
     Rendered,
     TextFailed,
+    Thinking,
+    ThoughtTags,
     Usage,
+    Wishes,
 )
 from tests.played_model import LOADS, PATH, Made, after, ask, ends
 from tests.scripted_children import (
@@ -156,7 +162,7 @@ def test_a_stop_string_aborts_the_request_and_ends_it_with_stop() -> None:
         await made.ask("hi", "one", "more")
         render = made.texts.last.sent[-1]
         assert isinstance(render, Render)
-        assert render.lines[1].ids == ()
+        assert render.lines[1].ids == tuple(b"one")
         await made.model.close()
 
     run(scenario())
@@ -543,5 +549,57 @@ def test_a_load_that_breaks_by_a_bug_is_a_failed_load_and_the_bug_is_told() -> N
         assert [type(context["exception"]) for context in seen] == [KeyError]
         assert made.engine.stops == 1
         await made.model.close()
+
+    run(scenario())
+
+
+def test_reasoning_is_told_apart_and_given_back_with_its_own_ids() -> None:
+    async def scenario() -> None:
+        made = Made()
+        tags = ThoughtTags("<think>", "</think>")
+        made.texts.greetings = (replace(VOCABULARY, thinking=Thinking((tags,))),)
+        await made.model.load(PATH)
+        task = await made.ask("hi")
+        made.write("<think>\nWell.\n</th")
+        await turns()
+        made.write("ink>\n\nHello", end=FinishReason.STOP)
+        told = await task
+        assert [event for event in told if isinstance(event, Thought)] == [Thought("Well.", 18)]
+        assert [event for event in told if isinstance(event, Text)] == [Text("Hello", 11)]
+        assert made.model.fed("Hello") == tuple(b"Hello")
+        assert made.model.fed("Well.") == tuple(b"Well.")
+        lines = (
+            ChatMessage(Role.USER, "hi"),
+            ChatMessage(Role.ASSISTANT, "Hello", reasoning="Well."),
+            ChatMessage(Role.USER, "and?"),
+        )
+        events = made.model.generate(Request(lines, thinking=False, effort="low", since=5.0))
+        first = begin(after(events))
+        await turns()
+        render = made.texts.last.sent[-1]
+        assert isinstance(render, Render)
+        assert render.lines[1] == ChatLine(
+            "assistant", "Hello", tuple(b"Hello"), "Well.", tuple(b"Well.")
+        )
+        assert render.wishes == Wishes(thinking=False, effort="low", now=5.0)
+        await made.model.close()
+        await first
+
+    run(scenario())
+
+
+def test_ids_that_the_chat_has_stored_go_before_what_is_remembered() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        line = ChatMessage(Role.ASSISTANT, "Hello", (1, 2), "Well.", (3,))
+        events = made.model.generate(Request((line,)))
+        first = begin(after(events))
+        await turns()
+        render = made.texts.last.sent[-1]
+        assert isinstance(render, Render)
+        assert render.lines == (ChatLine("assistant", "Hello", (1, 2), "Well.", (3,)),)
+        await made.model.close()
+        await first
 
     run(scenario())
