@@ -10,6 +10,8 @@ Closing the pipe means that the parent is gone, or that the child is.
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
+
 PROTOCOL = 2
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
@@ -314,37 +316,6 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatLine:
-    """One message of a conversation as the template sees it.
-
-    `ids` are the tokens that the engine wrote for exactly this content, if it did: they are used as they are,
-    so that a chat that goes on finds its own text in the pool.  `reasoning` is what the model thought before it
-    answered, with ids of its own; whether it is shown again is for the template to say.
-    """
-
-    role: str
-    content: str
-    ids: tuple[int, ...] = ()
-    reasoning: str = ""
-    reasoning_ids: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What a template is told besides the messages.
-
-    `thinking` says whether the model shall reason before it answers, `effort` how much ("low", "medium", "high");
-    None and "" leave that to the template.  `now` is the moment, in seconds since the epoch, that a template takes
-    for the present (None: today): a chat keeps its first one, for a prompt that changes with the clock would
-    have to be read anew.
-    """
-
-    thinking: bool | None = None
-    effort: str = ""
-    now: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Render:
     """Render the template over these lines, with the opening of an answer at the end, and tokenise."""
 
@@ -362,33 +333,6 @@ class Tokenize:
 
 
 # --- text worker, from it ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ThoughtTags:
-    """The texts between which a model reasons.
-
-    `answer` is what it writes instead of `opening` where it answers at once, or "".
-    """
-
-    opening: str
-    closing: str
-    answer: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Thinking:
-    """How a model reasons.
-
-    `tags` are all that may open an answer; `marks` are the control tokens among them, (id, text), whose texts are
-    looked for though they are never shown.  `switch` and `effort` say whether the template can be told to reason or
-    not, and how much.
-    """
-
-    tags: tuple[ThoughtTags, ...] = ()
-    marks: tuple[tuple[int, str], ...] = ()
-    switch: bool = False
-    effort: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,10 +355,7 @@ class VocabularyLoaded:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The ids to feed, and for each line of the conversation its content's span [start, end) in them.
-
-    `opened` are the tags between which the answer begins, where the template itself has opened them.
-    """
+    """The ids to feed, each line's content's span [start, end) in them, and the tags of reasoning that they open."""
 
     request_id: int
     tokens: tuple[int, ...]

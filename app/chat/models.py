@@ -106,6 +106,7 @@ class Message:
 
     `reasoning` is what the model thought before it answered, for `thought_seconds`.  `ids` and `reasoning_ids` are
     the tokens that were written for exactly `text` and `reasoning`, where that is known: the chat goes on with them.
+    `sent_from` is the first message that the model was shown for this answer where older ones did not fit, else 0.
     """
 
     id: int
@@ -122,6 +123,7 @@ class Message:
     thought_seconds: float = 0.0
     ids: tuple[int, ...] = ()
     reasoning_ids: tuple[int, ...] = ()
+    sent_from: int = 0
 
 
 class TabState(StrEnum):

@@ -30,7 +30,8 @@ class Request:
 
     `thinking` and `effort` say whether the model shall reason first, and how much (None and "": as it does by
     itself).  `since` is the moment that the template takes for the present (None: the present day): a chat has one
-    for good, so that its prompt does not change with the clock.
+    for good, so that its prompt does not change with the clock.  `may_leave_out` says that the oldest messages are
+    left out where not all fit; else such a request is refused.
     `urgency` may be changed by whoever asked while the request runs.  `owner` is the number of the chat whose state
     this becomes, so that it can be kept over a restart and forgotten with the chat; 0 is nobody's.
     """
@@ -45,6 +46,7 @@ class Request:
     thinking: bool | None = None
     effort: str = ""
     since: float | None = None
+    may_leave_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,14 @@ class Ended:
     code: str = ""
 
 
-Event = Waiting | Reading | Thought | Text | Ended
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """So many of the messages, the oldest but for the system prompt, did not fit and are not sent."""
+
+    messages: int
+
+
+Event = Waiting | LeftOut | Reading | Thought | Text | Ended
 
 
 class Generator(Protocol):
@@ -264,6 +273,7 @@ class ConversationStore(Protocol):
         thought_seconds: float = 0.0,
         ids: Sequence[int] = (),
         reasoning_ids: Sequence[int] = (),
+        sent_from: int = 0,
     ) -> Message: ...
 
     async def delete_messages_from(self, conversation_id: int, message_id: int) -> None:

@@ -23,6 +23,7 @@ from app.chat.ports import (
     ConversationStore,
     Ended,
     Generator,
+    LeftOut,
     Reading,
     Request,
     Text,
@@ -51,6 +52,14 @@ class Ports:
     emit: Callable[[ChatEvent], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """The numbers of the messages of a request; `first` is the first of them where older ones stay out, else 0."""
+
+    messages: tuple[int, ...] = ()
+    first: int = 0
+
+
 class Turn:
     """One answer of one chat; `run` it once.  `urgency` is that of its request, and may be changed at any time."""
 
@@ -67,6 +76,7 @@ class Turn:
         self._told_at = self._kept_at = ports.clock()
         self._timer: asyncio.TimerHandle | None = None
         self._keeping = False
+        self._sending = Sending()
 
     @property
     def state(self) -> TurnState:
@@ -90,8 +100,9 @@ class Turn:
             if self._reader is not None:
                 self._reader.cancel()
 
-    async def run(self, request: Request) -> Message:
+    async def run(self, request: Request, sending: Sending = Sending()) -> Message:
         """Write the answer; returns it as it is stored.  Raises StoreError where not even its row could be made."""
+        self._sending = sending
         store, chat = self._ports.store, self.conversation_id
         row = self._row = await store.add_message(chat, Role.ASSISTANT, "", Status.STREAMING)
         self._ports.emit(MessageAdded(row))
@@ -112,7 +123,10 @@ class Turn:
                 if isinstance(event, Ended):
                     self._end(event)
                     break
-                self._take(event)
+                if isinstance(event, LeftOut):
+                    self._leave_out(event.messages)
+                else:
+                    self._take(event)
         except AppError as error:
             self._end(Ended(FinishReason.ERROR, self._answer.usage, str(error)))
         finally:
@@ -126,6 +140,12 @@ class Turn:
         if not self.is_over:
             self._ended = ended
             self._over.set()
+
+    def _leave_out(self, count: int) -> None:
+        """The first so many of the messages are not sent."""
+        left = self._sending.messages[count:]
+        if left:
+            self._sending = Sending(left, left[0])
 
     def _take(self, event: Waiting | Reading | Thought | Text) -> None:
         now = self._ports.clock()
@@ -204,6 +224,7 @@ class Turn:
                 thought_seconds=self._answer.thought_seconds,
                 ids=fed(text),
                 reasoning_ids=fed(reasoning),
+                sent_from=self._sending.first,
             )
         except StoreError as lost:
             failed = replace(row, text=text, reasoning=reasoning)

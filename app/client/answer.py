@@ -10,9 +10,10 @@ from dataclasses import replace
 from app.chat.ports import Ended, Event, Reading, Text, Thought, Waiting
 from app.client.stream import Interrupted, StreamEvent
 from app.client.voice import Voice
+from app.dialogue import ThoughtTags
 from app.text.stream import TextStream
 from app.text.thoughts import Part, ThoughtSplit
-from app.wire import Finished, FinishReason, ReadingNow, ThoughtTags, TokenOut, WaitingNow
+from app.wire import Finished, FinishReason, ReadingNow, TokenOut, WaitingNow
 
 STARTING_AGAIN = "the engine is starting again"
 

@@ -18,6 +18,7 @@ from app.chat.ports import (
     Ended,
     EngineStatus,
     Event,
+    LeftOut,
     ModelPhase,
     ModelState,
     Request,
@@ -145,13 +146,15 @@ class LocalModel:
                 yield Ended(FinishReason.ERROR, Usage(), self._why_not())
                 return
             try:
-                stream, answer = await pair.begin(request)
+                stream, answer, left_out = await pair.begin(request)
             except AppError as error:
                 yield pair.refusal(error)
                 return
             if pair is self._pair:
                 self._show(replace(self._state, notes=pair.notes))
             with _listening(pair, stream, answer, request):
+                if left_out:
+                    yield LeftOut(left_out)
                 while not answer.ended:
                     for event in answer.feed(await stream.events()):
                         if isinstance(event, Ended):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from app.chat.models import ChatMessage, Role
 from app.chat.ports import Ended, Request
+from app.client import fitting
 from app.client.answer import Answer
 from app.client.child import OnProgress, Spawn, engine_child, text_child
 from app.client.clock import Clock, LoopClock
@@ -19,10 +20,10 @@ from app.client.text import Deadline, TextClient
 from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written
+from app.dialogue import ChatLine, Thinking, Wishes
 from app.errors import AppError, ContextFull, ModelError, TextError
 from app.text.stream import Vocabulary
 from app.wire import (
-    ChatLine,
     Finished,
     FinishReason,
     Forget,
@@ -32,10 +33,8 @@ from app.wire import (
     Rendered,
     Sampling,
     Submit,
-    Thinking,
     Usage,
     VocabularyLoaded,
-    Wishes,
 )
 
 _NEXT = ChatLine(Role.USER.value, "x")
@@ -108,11 +107,13 @@ class Pair:
         vocabulary = Vocabulary(greeting.pieces, greeting.ends)
         self._vocabulary = (greeting, Voice(vocabulary, greeting.thinking))
 
-    async def begin(self, request: Request) -> tuple[EngineStream, Answer]:
-        """Render and submit; raises AppError, before the engine has heard of it, where that cannot be."""
+    async def begin(self, request: Request) -> tuple[EngineStream, Answer, int]:
+        """Render and submit; the stream, its answer, and how many messages were left out.
+
+        Raises AppError, before the engine has heard of it, where that cannot be.
+        """
         greeting, voice = self._facts
-        lines = [self._line(message) for message in request.messages]
-        rendered = await self.text.render(lines, _wishes(request))
+        messages, rendered = await self._fitted(request)
         self._notes.update(dict.fromkeys(rendered.notes))
         most = self.loaded.context_tokens
         if len(rendered.tokens) >= most:
@@ -126,13 +127,32 @@ class Pair:
                 ignore_eos=request.ignore_eos,
                 end_tokens=greeting.end_tokens,
                 priority=request.urgency.priority,
-                marks=_marks(request.messages, rendered.spans),
+                marks=_marks(messages, rendered.spans),
                 owner=request.owner,
             )
         )
         # The format's own stop strings are what an end token is elsewhere.
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
-        return stream, Answer(voice, stop, rendered.opened)
+        left_out = len(request.messages) - len(messages)
+        return stream, Answer(voice, stop, rendered.opened), left_out
+
+    async def _fitted(self, request: Request) -> tuple[tuple[ChatMessage, ...], Rendered]:
+        """The messages that are sent, and their prompt; it may still be too long where nothing can be left out."""
+        messages, wishes = request.messages, _wishes(request)
+        rendered = await self.text.render([self._line(one) for one in messages], wishes)
+        if not request.may_leave_out:
+            return messages, rendered
+        most = fitting.room(self.loaded.context_tokens, request.max_tokens)
+        while len(rendered.tokens) > most:
+            roles = [message.role for message in messages]
+            found = fitting.exchanges(roles, rendered.spans, len(rendered.tokens))
+            if not found:
+                break
+            target = int(most * fitting.KEPT_SHARE)
+            gone = fitting.leave_out(found, len(rendered.tokens), target)
+            messages = tuple(messages[index] for index in fitting.without(roles, found[:gone]))
+            rendered = await self.text.render([self._line(one) for one in messages], wishes)
+        return messages, rendered
 
     async def warm(self, request: Request) -> None:
         """Have the beginning read that all requests have which go on from this one; see `Generator.warm`."""

@@ -15,9 +15,9 @@ from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
 from app.client.tasks import Tasks
+from app.dialogue import ChatLine, Wishes
 from app.errors import AppError, TextError
 from app.wire import (
-    ChatLine,
     LoadParams,
     Message,
     Progress,
@@ -28,7 +28,6 @@ from app.wire import (
     Tokenize,
     Tokenized,
     VocabularyLoaded,
-    Wishes,
 )
 
 

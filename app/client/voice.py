@@ -4,9 +4,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
+from app.dialogue import Thinking, ThoughtTags
 from app.text.stream import Vocabulary
 from app.text.thoughts import symbols
-from app.wire import Thinking, ThoughtTags
 
 
 class Voice:

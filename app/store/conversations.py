@@ -156,6 +156,7 @@ class SqliteStore:
         thought_seconds: float = 0.0,
         ids: Sequence[int] = (),
         reasoning_ids: Sequence[int] = (),
+        sent_from: int = 0,
     ) -> Message:
         values = (
             clean(text),
@@ -170,6 +171,7 @@ class SqliteStore:
             thought_seconds,
             rows.packed(ids),
             rows.packed(reasoning_ids),
+            sent_from,
             message_id,
         )
         return await self._database.write(lambda db: _finish_message(db, values))
@@ -238,8 +240,8 @@ def _add_message(db: sqlite3.Connection, values: tuple[object, ...]) -> Message:
 def _finish_message(db: sqlite3.Connection, values: tuple[object, ...]) -> Message:
     row = db.execute(
         "UPDATE messages SET text = ?, status = ?, finish = ?, prompt_tokens = ?, completion_tokens = ?,"
-        " cached_tokens = ?, seconds = ?, error = ?, reasoning = ?, thought_seconds = ?, ids = ?, reasoning_ids = ?"
-        f" WHERE id = ? RETURNING {rows.MESSAGE}",
+        " cached_tokens = ?, seconds = ?, error = ?, reasoning = ?, thought_seconds = ?, ids = ?, reasoning_ids = ?,"
+        f" sent_from = ? WHERE id = ? RETURNING {rows.MESSAGE}",
         values,
     ).fetchone()
     if row is None:

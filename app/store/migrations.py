@@ -58,12 +58,14 @@ _FIRST = (
     "CREATE TABLE window_values (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT",
 )
 
-# What was thought before an answer, and the tokens (little-endian int32) that were written for the two texts.
+# What was thought before an answer, the tokens (little-endian int32) that were written for the two texts, and the first
+# message that was sent for it (0: all).
 _REASONING = (
     "ALTER TABLE messages ADD COLUMN reasoning TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE messages ADD COLUMN thought_seconds REAL NOT NULL DEFAULT 0",
     "ALTER TABLE messages ADD COLUMN ids BLOB NOT NULL DEFAULT x''",
     "ALTER TABLE messages ADD COLUMN reasoning_ids BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE messages ADD COLUMN sent_from INTEGER NOT NULL DEFAULT 0",
 )
 
 

@@ -25,7 +25,7 @@ CONVERSATION = "id, title, created, updated, draft, unread, settings"
 MESSAGE = (
     "id, conversation_id, role, text, status, created, finish, "
     "prompt_tokens, completion_tokens, cached_tokens, seconds, error, "
-    "reasoning, thought_seconds, ids, reasoning_ids"
+    "reasoning, thought_seconds, ids, reasoning_ids, sent_from"
 )
 
 
@@ -56,6 +56,7 @@ def message(row: sqlite3.Row) -> Message:
         thought_seconds,
         ids,
         reasoning_ids,
+        sent_from,
     ) = row
     return Message(
         number,
@@ -72,6 +73,7 @@ def message(row: sqlite3.Row) -> Message:
         thought_seconds,
         unpacked(ids),
         unpacked(reasoning_ids),
+        sent_from,
     )
 
 

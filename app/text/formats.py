@@ -6,11 +6,11 @@ The known formats are templates, too, so that one way leads through the sandbox 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.dialogue import ChatLine
 from app.errors import TextError
 from app.text.control import ControlTokens
 from app.text.prompt import Composer
 from app.text.template import ChatTemplate, TemplateFailed
-from app.wire import ChatLine
 
 OWN = "the model's own"
 _PROBE = "Tutti probe"

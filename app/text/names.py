@@ -6,7 +6,7 @@ The names are those that templates written for Hugging Face and llama.cpp look f
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from app.wire import Wishes
+from app.dialogue import Wishes
 
 
 def names(wishes: Wishes) -> Mapping[str, object]:

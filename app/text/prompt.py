@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from app.dialogue import ChatLine, Wishes
 from app.errors import TextError
 from app.text.control import ControlTokens
 from app.text.marks import (
@@ -22,7 +23,6 @@ from app.text.marks import (
 from app.text.names import names
 from app.text.roles import Turn, Turns, variants
 from app.text.template import ChatTemplate, TemplateFailed
-from app.wire import ChatLine, Wishes
 
 MAX_CHARACTERS = 8_000_000
 """Longest conversation that is prepared; the largest contexts hold about half of it."""

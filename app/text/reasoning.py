@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
+from app.dialogue import Thinking, ThoughtTags, Wishes
 from app.text.control import ControlTokens
 from app.text.marks import Plain
-from app.wire import Thinking, ThoughtTags, Wishes
 
 _ANYWHERE = (
     ThoughtTags("<think>", "</think>"),

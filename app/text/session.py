@@ -4,13 +4,13 @@ import logging
 from pathlib import Path
 
 from app import wire
+from app.dialogue import ChatLine, Thinking, Wishes
 from app.errors import TextError
 from app.text import formats, reasoning
 from app.text.marks import Plain
 from app.text.prompt import MAX_CHARACTERS, Composer
 from app.text.tokens import Encoder
 from app.text.vocabulary import LlamaVocabulary
-from app.wire import ChatLine
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class TextSession:
         )
         self._composer = Composer(self.format.template, self._vocabulary.control, self.format.spare)
         self.end_tokens = self._vocabulary.end_tokens
-        self.thinking = wire.Thinking()
+        self.thinking = Thinking()
         self.dated = False
         self._learn()
 
@@ -83,18 +83,18 @@ class TextSession:
     def _learn(self) -> None:
         """See what the template does; one that cannot be tried stays as it is."""
         try:
-            plain = self._probe(wire.Wishes())
+            plain = self._probe(Wishes())
             mark = self._encoder.end_mark(plain, 1)
             if mark is not None and mark not in self.end_tokens:
                 # With this the template really ends an answer.
                 self.end_tokens = (*self.end_tokens, mark)
             source, control = self.format.template.source, self._vocabulary.control
             self.thinking = reasoning.thinking(self._probe, source, control)
-            self.dated = len({self._probe(wire.Wishes(now=now)).text for now in _TWO_DAYS}) > 1
+            self.dated = len({self._probe(Wishes(now=now)).text for now in _TWO_DAYS}) > 1
         except TextError as error:
             _log.warning("the chat template could not be tried: %s", error)
 
-    def _probe(self, wishes: wire.Wishes) -> Plain:
+    def _probe(self, wishes: Wishes) -> Plain:
         return self._composer.compose(_PROBE, wishes).plain
 
     def _refused_note(self) -> str:

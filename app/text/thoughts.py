@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from app.wire import ThoughtTags
+from app.dialogue import ThoughtTags
 
 _FIRST_SYMBOL, _LAST_SYMBOL = 0xFDD0, 0xFDEF
 _NO_SYMBOLS = dict.fromkeys(range(_FIRST_SYMBOL, _LAST_SYMBOL + 1))

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise, takewhile
 from typing import Protocol
 
+from app.dialogue import ChatLine
 from app.text.control import ControlTokens
 from app.text.marks import Place, Plain
 from app.text.prompt import content_of
 from app.text.stream import Vocabulary
-from app.wire import ChatLine
 
 
 class Tokenizer(Protocol):

@@ -45,6 +45,7 @@ class Entry:
         )
         self._columns: dict[int, Columns] = {}
         self._estimate = 0
+        self._cut = False
 
     @property
     def text(self) -> str:
@@ -103,10 +104,10 @@ class Entry:
         for block in self.blocks[1:]:
             self.offsets.append(block.height)
 
-    @property
-    def thought(self) -> ThoughtBlock | None:
-        """The block of what the model thought before it answered."""
-        return self._thought
+    def fold(self) -> None:
+        """Show or hide what the model thought before it answered."""
+        if self._thought is not None:
+            self._thought.toggle()
 
     @property
     def _lead(self) -> int:
@@ -126,10 +127,26 @@ class Entry:
             *([self._thought] if self._thought is not None else []),
             FootBlock(self.message, self.has_text),
         ]
+        self.head.set_cut(self._cut)
         for block in self.blocks:
             block.estimate(width, style)
             self.offsets.append(block.height)
         self.flush(width, style)
+
+    @property
+    def head(self) -> HeadBlock:
+        head = self.blocks[0]
+        if not isinstance(head, HeadBlock):
+            raise TypeError("the first block of an open message is its head")
+        return head
+
+    def set_cut(self, cut: bool, width: int, style: Style) -> None:
+        """Say above this message that what is above it is not sent any more, or not."""
+        self._cut = cut
+        if self.blocks:
+            self.head.set_cut(cut)
+            self.head.estimate(width, style)
+            self.offsets.set(0, self.head.height)
 
     def flush(self, width: int, style: Style) -> Sequence[Block]:
         """Read a slice of the text that has arrived; return the blocks that are no more.

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import wire
+from app.dialogue import ChatLine
 from app.text.session import TextSession
-from app.wire import ChatLine
 from tests.tiny_text import CHATML, CONTROL, blank_vocabulary, tiny_vocabulary
 
 TRIMMED = CHATML.replace("message['content']", "(message['content'] | trim)")

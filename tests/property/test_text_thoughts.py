@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.dialogue import ThoughtTags
 from app.text.thoughts import Part, ThoughtSplit, symbols
-from app.wire import ThoughtTags
 
 THINK = ThoughtTags("<think>", "</think>")
 CHANNEL = ThoughtTags("<|c|>a<|m|>", "<|e|><|c|>f<|m|>", answer="<|c|>f<|m|>")

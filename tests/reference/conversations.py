@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.wire import ChatLine, Wishes
+from app.dialogue import ChatLine, Wishes
 
 NOON = 1796040000.0
 """The moment that templates take for the present; noon, so that it is the same day nearly everywhere."""

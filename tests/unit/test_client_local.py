@@ -20,10 +20,10 @@ from app.chat.ports import (
     Thought,
 )
 from app.chat.urgency import Urgency
+from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
 from app.errors import ModelError, TextError
 from app.wire import (
     Abort,
-    ChatLine,
     Finished,
     FinishReason,
     LoadParams,
@@ -32,10 +32,7 @@ from app.wire import (
     Render,
     Rendered,
     TextFailed,
-    Thinking,
-    ThoughtTags,
     Usage,
-    Wishes,
 )
 from tests.played_model import LOADS, PATH, Made, after, ask, ends
 from tests.scripted_children import (

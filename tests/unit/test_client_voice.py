@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.client.voice import Voice
+from app.dialogue import Thinking, ThoughtTags
 from app.text.stream import Vocabulary
-from app.wire import Thinking, ThoughtTags
 
 PIECES = (b"", b"<think>", b"\n", b"a", b"b", b"ab", "é".encode()[:1], "é".encode()[1:], b".\n\n")
 

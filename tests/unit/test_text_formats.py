@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from app import wire
+from app.dialogue import ChatLine
 from app.text import formats
 from app.text.control import ControlToken, ControlTokens
 from app.text.session import TextSession
-from app.wire import ChatLine
 from tests.tiny_text import (
     CHATML,
     CONTROL,

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from app import wire
+from app.dialogue import ChatLine, ThoughtTags, Wishes
 from app.text.session import TextSession
-from app.wire import ChatLine, ThoughtTags, Wishes
 from tests.tiny_text import CHATML, CONTROL, tiny_vocabulary
 
 THINK = ThoughtTags("<think>", "</think>")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from app import wire
+from app.dialogue import ChatLine
 from app.text.session import TextSession
-from app.wire import ChatLine
 from tests.tiny_text import CHATML, blank_vocabulary, tiny_vocabulary
 
 TRIMMED = CHATML.replace("message['content']", "(message['content'] | trim)")
