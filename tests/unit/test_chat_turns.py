@@ -34,7 +34,7 @@ from app.chat.models import (
     TabState,
     Usage,
 )
-from app.chat.ports import Ended, Event, Reading, Request, Text, Thought, Waiting
+from app.chat.ports import Ended, Event, LeftOut, Reading, Request, Text, Thought, Waiting
 from app.chat.turns import ChatService
 from app.errors import EngineError, StoreError
 from app.settings import Settings
@@ -833,5 +833,52 @@ def test_half_a_thought_is_there_after_a_stop(run: Callable[..., None]) -> None:
         await room.idle(chat)
         stopped = (await room.store.messages(chat))[-1]
         assert (stopped.status, stopped.text, stopped.reasoning) == (Status.STOPPED, "", "Let me")
+
+    run(scenario)
+
+
+# --- a chat that is full ----------------------------------------------------------------------------------------
+
+
+def test_what_was_left_out_stays_out_and_is_known_to_the_answer(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        room.generator.scripts = [[Text("1")], [Text("2")], [LeftOut(2), Text("3")], [Text("4")]]
+        chat = await room.chat()
+        for number in "1234":
+            await room.ask(chat, f"q{number}")
+        messages = await room.store.messages(chat)
+        third = messages[2].id
+        assert [message.sent_from for message in messages] == [0, 0, 0, 0, 0, third, 0, third]
+        sent = [[line.content for line in request.messages] for request in room.generator.requests]
+        assert sent[2] == ["q1", "1", "q2", "2", "q3"]
+        assert sent[3] == ["q2", "2", "q3", "3", "q4"]
+        assert all(request.may_leave_out for request in room.generator.requests)
+
+    run(scenario)
+
+
+def test_who_wants_a_full_chat_to_stop_gets_all_of_it_sent(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        room.generator.scripts = [[Text("1")], [LeftOut(2), Text("2")], [Text("3")]]
+        chat = await room.chat()
+        await room.ask(chat, "q1")
+        await room.ask(chat, "q2")
+        room.settings = Settings(when_full="stop")
+        await room.ask(chat, "q3")
+        last = room.generator.requests[-1]
+        assert not last.may_leave_out
+        assert [line.content for line in last.messages] == ["q1", "1", "q2", "2", "q3"]
+
+    run(scenario)
+
+
+def test_a_refused_answer_does_not_bring_back_what_was_left_out(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        refused = Ended(FinishReason.ERROR, Usage(), "Too long.", "context_length_exceeded")
+        room.generator.scripts = [[Text("1")], [LeftOut(2), Text("2")], [refused], [Text("4")]]
+        chat = await room.chat()
+        for number in "1234":
+            await room.ask(chat, f"q{number}")
+        assert [line.content for line in room.generator.requests[-1].messages] == ["q2", "2", "q4"]
 
     run(scenario)

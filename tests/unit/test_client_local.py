@@ -12,6 +12,7 @@ from app.chat.models import ChatMessage, Role
 from app.chat.ports import (
     Ended,
     EngineStatus,
+    LeftOut,
     ModelPhase,
     ModelState,
     Reading,
@@ -598,5 +599,83 @@ def test_ids_that_the_chat_has_stored_go_before_what_is_remembered() -> None:
         assert render.lines == (ChatLine("assistant", "Hello", (1, 2), "Well.", (3,)),)
         await made.model.close()
         await first
+
+    run(scenario())
+
+
+# --- a chat that is full -------------------------------------------------------------------------------------
+
+
+def talk(turns: int, size: int = 100) -> tuple[ChatMessage, ...]:
+    """A system prompt, so many questions and answers, and the last question."""
+    lines = [ChatMessage(Role.SYSTEM, "Be brief.")]
+    for turn in range(turns):
+        lines.append(ChatMessage(Role.USER, f"q{turn}".ljust(size, ".")))
+        lines.append(ChatMessage(Role.ASSISTANT, f"a{turn}".ljust(size, ".")))
+    return (*lines, ChatMessage(Role.USER, "and now?"))
+
+
+def test_the_oldest_messages_are_left_out_where_not_all_fit() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        messages = talk(10)
+        events = made.model.generate(Request(messages, max_tokens=50, may_leave_out=True))
+        told = await anext(events)
+        assert isinstance(told, LeftOut)
+        (submit,) = made.submitted
+        prompt = bytes(submit.tokens).decode()
+        assert prompt.startswith("Be brief.q")
+        assert prompt.endswith("and now?")
+        # Two exchanges of 200 tokens are as near to six tenths of 1,024 as whole ones come, from below.
+        assert len(submit.tokens) <= 0.6 * (LOADED.context_tokens - 50)
+        assert told.messages == len(messages) - (len(submit.tokens) - 17) // 100 - 2
+        assert submit.marks[-1] == len(submit.tokens) - len("and now?")
+        await events.aclose()
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_without_leave_it_is_refused_with_numbers() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        ended = [event async for event in made.model.generate(Request(talk(10)))]
+        assert ended[0].code == "context_length_exceeded"
+        assert "2,017" in ended[0].error
+        assert "1,024" in ended[0].error
+        assert made.submitted == []
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_what_cannot_fit_alone_is_refused_though_the_rest_was_left_out() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        lines = (*talk(3)[:-1], ChatMessage(Role.USER, "x" * 2000))
+        request = Request(lines, may_leave_out=True)
+        ended = [event async for event in made.model.generate(request)]
+        assert [event.code for event in ended] == ["context_length_exceeded"]
+        assert "2,009" in ended[0].error
+        assert made.submitted == []
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_what_fits_is_sent_whole() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        events = made.model.generate(Request(talk(4), may_leave_out=True))
+        first = begin(after(events))
+        await turns()
+        (submit,) = made.submitted
+        assert len(submit.tokens) == 817
+        await made.model.close()
+        assert isinstance(await first, Ended)
 
     run(scenario())
