@@ -61,15 +61,26 @@ class TemplateTooHeavy(TextError):
 class ChatTemplate:
     """One compiled template; raises TemplateFailed or TemplateTooHeavy where it cannot be compiled.
 
-    `typed` templates want a message's content as a list of parts instead of a string.
+    `typed` templates want a message's content as a list of parts instead of a string; templates that are `for_tools`
+    want a list of them, though it be empty.
     """
 
-    def __init__(self, source: str, *, bos: str = "", eos: str = "", typed: bool = False) -> None:
+    def __init__(
+        self,
+        source: str,
+        *,
+        bos: str = "",
+        eos: str = "",
+        typed: bool = False,
+        for_tools: bool = False,
+    ) -> None:
         if len(source) > MAX_SOURCE:
             raise TemplateFailed(f"It has {len(source):,} characters, far too many.")
         self.source = source
         self._names: dict[str, object] = {"bos_token": bos, "eos_token": eos}
         self._names |= {"tools": None, "documents": None, "add_generation_prompt": True}
+        if for_tools:
+            self._names |= {"tools": [], "functions": ""}
         self._typed = typed
         with _limits():
             self._template = _compile(source)

@@ -116,6 +116,13 @@ def test_a_template_that_wants_parts_gets_parts() -> None:
     assert found.template.render(said(("user", "hi"))) == "hi"
 
 
+def test_a_template_that_wants_tools_gets_an_empty_list() -> None:
+    source = b"{% for tool in tools %}{{ tool }}{% endfor %}{{ 'x' + functions }}{{ messages[0].content }}"
+    found = chosen(source)
+    assert found.name == formats.OWN
+    assert found.template.render(said(("user", "hi"))) == "xhi"
+
+
 def test_the_main_template_goes_before_named_ones() -> None:
     tokens = ControlTokens([])
     named = {"tool_use": b"T{{ messages[0].content }}", "": b"M{{ messages[0].content }}"}
