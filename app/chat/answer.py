@@ -102,7 +102,10 @@ class Answer:
         if text:
             (self._thoughts if isinstance(event, Thought) else self._pieces).append(text)
         self.state = TurnState(
-            TabState.WRITING, written=self.written, tokens_per_second=self._rate.value
+            TabState.WRITING,
+            written=self.written,
+            tokens_per_second=self._rate.value,
+            thinking=isinstance(event, Thought),
         )
         return text
 

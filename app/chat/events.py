@@ -11,7 +11,7 @@ class TurnState:
 
     `place` (1 = next, 0 = there is no engine yet, `why` says so) belongs to WAITING, `done`/`total`/`cached` prompt
     tokens to READING, `tokens_per_second` and `written` to WRITING (`written` also to WAITING, where an answer was
-    interrupted), `error` to FAILED.
+    interrupted), as does `thinking`: what is written is not the answer yet; `error` to FAILED.
     """
 
     state: TabState = TabState.IDLE
@@ -23,6 +23,7 @@ class TurnState:
     written: int = 0
     tokens_per_second: float = 0.0
     error: str = ""
+    thinking: bool = False
 
     @property
     def busy(self) -> bool:

@@ -68,6 +68,7 @@ def test_thoughts_are_apart_and_timed_until_the_answer_begins() -> None:
     ]:
         assert answer.feed(event, now)
         assert answer.state.state is TabState.WRITING
+        assert answer.state.thinking is isinstance(event, Thought)
     assert (answer.reasoning, answer.text) == ("Let me see.\ufffd", "2.")
     assert (answer.thought_seconds, answer.seconds) == (3.0, 8.0)
     assert answer.usage.completion_tokens == 4
