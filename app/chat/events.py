@@ -10,8 +10,8 @@ class TurnState:
     """The state of a chat's turn as its tab shows it.
 
     `place` (1 = next, 0 = there is no engine yet, `why` says so) belongs to WAITING, `done`/`total`/`cached` prompt
-    tokens to READING, `tokens_per_second` and `written` to WRITING (`written` also to WAITING, where an answer was
-    interrupted), as does `thinking`: what is written is not the answer yet; `error` to FAILED.
+    tokens to READING; `tokens_per_second`, `written` and `thinking` (it is not the answer yet) to WRITING (`written` also
+    to WAITING, where an answer was interrupted), `error` to FAILED.
     """
 
     state: TabState = TabState.IDLE

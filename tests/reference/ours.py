@@ -10,8 +10,8 @@ from app.text.names import names
 from app.text.prompt import Composer
 from tests.reference.conversations import Shape
 
-BOS, EOS = "<|im_start|>", "<|im_end|>"
-"""What the starter model, with which the reference runs, has for them."""
+BOS, EOS = "<|endoftext|>", "<|im_end|>"
+"""What the tiny model, with which the reference runs, has for them."""
 
 _NO_CONTROL = ControlTokens([])
 

@@ -1,6 +1,6 @@
 """Compare prompts and token ids with llama.cpp's own programs, and write the result down.
 
-    python -m tests.reference.record --llama-server FILE --llama-tokenize FILE [--show TEMPLATE SHAPE]
+    PYTHONPATH=packaging python -m tests.reference.record --llama-server FILE --llama-tokenize FILE [--show TEMPLATE SHAPE]
 
 Both programs must be of the revision in llama-cpp-python's source (tests/reference/sources.py says where that is looked
 for).  Writes templates.json and tokens.json beside this file: hashes of the reference's results and of ours where they
@@ -19,12 +19,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app import paths
 from app.text.vocabulary import LlamaVocabulary
 from tests.reference import sources
 from tests.reference.contents import CONTENTS
 from tests.reference.conversations import SHAPES, Shape
 from tests.reference.ours import Prompts, digest, ids_digest
+from tests.tiny_models import talker
 
 _FOLDER = Path(__file__).parent
 _PORT = 18473
@@ -41,11 +41,14 @@ def main() -> int:
     if models is None:
         print("The source of llama-cpp-python was not found.", file=sys.stderr)
         return 2
-    if arguments.show:
-        _show(arguments.llama_server, models, *arguments.show)
-        return 0
-    if arguments.llama_server:
-        _write("templates.json", _templates(arguments.llama_server, models))
+    with tempfile.TemporaryDirectory() as folder:
+        # Any model will do that loads in a moment.
+        model = talker(Path(folder) / "talker.gguf")
+        if arguments.show:
+            _show(arguments.llama_server, models, model, *arguments.show)
+            return 0
+        if arguments.llama_server:
+            _write("templates.json", _templates(arguments.llama_server, models, model))
     if arguments.llama_tokenize:
         _write("tokens.json", _tokens(arguments.llama_tokenize, models))
     return 0
@@ -58,13 +61,13 @@ def _write(name: str, found: object) -> None:
 # --- templates -----------------------------------------------------------------------------------------------
 
 
-def _templates(program: Path, models: Path) -> dict[str, object]:
+def _templates(program: Path, models: Path, model: Path) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, source in sources.templates(models).items():
         prompts = Prompts(source)
         reference: dict[str, str | None] = {}
         ours: dict[str, str | None] = {}
-        with _server(program, models / "templates" / f"{name}.jinja"):
+        with _server(program, model, models / "templates" / f"{name}.jinja"):
             for shape in SHAPES:
                 theirs = reference[shape.name] = digest(_ask(shape))
                 mine = digest(prompts.text(shape))
@@ -75,10 +78,10 @@ def _templates(program: Path, models: Path) -> dict[str, object]:
     return found
 
 
-def _show(program: Path, models: Path, name: str, shape_name: str) -> None:
+def _show(program: Path, models: Path, model: Path, name: str, shape_name: str) -> None:
     shape = next(shape for shape in SHAPES if shape.name == shape_name)
     file = models / "templates" / f"{name}.jinja"
-    with _server(program, file):
+    with _server(program, model, file):
         theirs = _ask(shape)
     mine = Prompts(file.read_text(encoding="utf-8")).text(shape)
     for line in difflib.unified_diff(
@@ -88,8 +91,7 @@ def _show(program: Path, models: Path, name: str, shape_name: str) -> None:
 
 
 @contextmanager
-def _server(program: Path, template: Path) -> Iterator[None]:
-    model = paths.starter_model()
+def _server(program: Path, model: Path, template: Path) -> Iterator[None]:
     command = [program, "-m", model, "--jinja", "--chat-template-file", template, "--port", _PORT]
     command += ["--host", "127.0.0.1", "-c", 256, "-ngl", 0, "--no-warmup", "-np", 1, "-t", 1]
     with tempfile.TemporaryFile() as log:
@@ -154,7 +156,7 @@ def _tokens(program: Path, models: Path) -> dict[str, object]:
 
 def _tokenize(program: Path, file: Path, content: str) -> list[int]:
     """The ids of mere text, without a BOS."""
-    command = [program, "-m", file, "--ids", "--no-bos", "--no-parse-special", "--log-disable"]
+    command = [program, "-m", file, "--ids", "--no-bos", "--no-parse-special"]
     with tempfile.NamedTemporaryFile("wb", suffix=".txt") as text:
         text.write(content.encode())
         text.flush()

@@ -182,12 +182,15 @@ def test_the_request_has_history_settings_and_priority(run: Callable[..., None])
         room.service.set_front(chat)
         await room.ask(chat, "two")
         first, second = room.generator.requests
+        created = (await room.store.conversation(chat)).created
         system, user, assistant = Role.SYSTEM, Role.USER, Role.ASSISTANT
         assert first == Request(
             (ChatMessage(system, "General."), ChatMessage(user, "one")),
             Sampling(temperature=0.1),
             50,
             owner=chat,
+            since=created,
+            may_leave_out=True,
         )
         assert first.urgency.priority is Priority.NORMAL
         assert second == Request(
@@ -200,6 +203,8 @@ def test_the_request_has_history_settings_and_priority(run: Callable[..., None])
             Sampling(seed=1),
             None,
             owner=chat,
+            since=created,
+            may_leave_out=True,
         )
         assert second.urgency.priority is Priority.FRONT
 
