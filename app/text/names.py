@@ -8,11 +8,20 @@ from datetime import datetime
 
 from app.dialogue import Wishes
 
+_KEPT = {
+    "preserve_thinking": True,
+    "clear_thinking": False,
+    "truncate_history_thinking": False,
+    "drop_thinking": False,
+}
+"""Old reasoning stays in the prompt where the template leaves the choice: what was read then need not be read again."""
+
 
 def names(wishes: Wishes) -> Mapping[str, object]:
     """The names for these wishes; the day is that of `wishes.now`, or else today."""
     now = _moment(wishes.now)
     told: dict[str, object] = {
+        **_KEPT,
         "strftime_now": _formatter(now),
         "date_string": now.strftime("%d %b %Y"),
         "datetime": now.strftime("%b %d %Y"),

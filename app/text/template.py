@@ -188,6 +188,8 @@ def _environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, _PassedOver]
     )
     environment.filters["tojson"] = _tojson
+    # Nothing here is escaped for HTML; Jinja's own filter would have whatever is joined to it escaped.
+    environment.filters["safe"] = str
     environment.globals["raise_exception"] = _raise_exception
     return environment
 
@@ -206,7 +208,15 @@ def _tojson(
         indent=indent,
         separators=separators,
         sort_keys=sort_keys,
+        default=_listed,
     )
+
+
+def _listed(value: object) -> list[object]:
+    """What Jinja's filters give, such as `map`, is no list yet."""
+    if isinstance(value, Iterator):
+        return list(value)
+    raise TypeError("not a value of JSON")
 
 
 def _raise_exception(message: str) -> NoReturn:

@@ -185,9 +185,9 @@ class _Row:
         spans: list[tuple[int, int]] = []
         last = 0
         for line in range(lines):
-            place = first.get(content_of(line))
-            if place is not None:
-                spans.append(self._span(offsets[place.start], offsets[place.end]))
+            content = first.get(content_of(line))
+            if content is not None:
+                spans.append(self._span(offsets[content.start], offsets[content.end]))
                 last = spans[-1][1]
             else:
                 spans.append((last, last))

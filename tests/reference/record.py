@@ -1,6 +1,8 @@
 """Compare prompts and token ids with llama.cpp's own programs, and write the result down.
 
-    PYTHONPATH=packaging python -m tests.reference.record --llama-server FILE --llama-tokenize FILE [--show TEMPLATE SHAPE]
+    PYTHONPATH=packaging python -m tests.reference.record --llama-server FILE --llama-tokenize FILE
+    ... --ours                                     only ours, after a change here
+    ... --llama-server FILE --show TEMPLATE SHAPE  the difference
 
 Both programs must be of the revision in llama-cpp-python's source (tests/reference/sources.py says where that is looked
 for).  Writes templates.json and tokens.json beside this file: hashes of the reference's results and of ours where they
@@ -35,6 +37,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--llama-server", type=Path)
     parser.add_argument("--llama-tokenize", type=Path)
+    parser.add_argument("--ours", action="store_true", help="compute only ours anew")
     parser.add_argument("--show", nargs=2, metavar=("TEMPLATE", "SHAPE"))
     arguments = parser.parse_args()
     models = sources.models()
@@ -47,7 +50,9 @@ def main() -> int:
         if arguments.show:
             _show(arguments.llama_server, models, model, *arguments.show)
             return 0
-        if arguments.llama_server:
+        if arguments.ours:
+            _write("templates.json", _compared(models))
+        elif arguments.llama_server:
             _write("templates.json", _templates(arguments.llama_server, models, model))
     if arguments.llama_tokenize:
         _write("tokens.json", _tokens(arguments.llama_tokenize, models))
@@ -76,6 +81,19 @@ def _templates(program: Path, models: Path, model: Path) -> dict[str, object]:
         found[name] = {"source": digest(source), "reference": reference, "ours": ours}
         print(name, *(f"[{shape}]" for shape in ours), flush=True)
     return found
+
+
+def _compared(models: Path) -> dict[str, object]:
+    """The reference's results as they are, and ours where they differ now."""
+    found = json.loads((_FOLDER / "templates.json").read_text(encoding="utf-8"))
+    for name, source in sources.templates(models).items():
+        prompts, entry = Prompts(source), found[name]
+        mine = {shape.name: digest(prompts.text(shape)) for shape in SHAPES}
+        entry["ours"] = {
+            shape: hashed for shape, hashed in mine.items() if hashed != entry["reference"][shape]
+        }
+        print(name, *(f"[{shape}]" for shape in entry["ours"]), flush=True)
+    return dict(found)
 
 
 def _show(program: Path, models: Path, model: Path, name: str, shape_name: str) -> None:

@@ -25,6 +25,8 @@ def render(source: str, messages: list[dict[str, str]] | None = None) -> str:
         ("{% marked as 'x' %}{{ messages[0].content }}{% endmarked %}", "hi"),
         ("{{ messages | tojson }}", '[{"role": "user", "content": "hi"}]'),
         ("{{ '<é>' | tojson }}", '"<é>"'),
+        ("{{ 'a' | safe + '<b>' + ('c' | safe) }}", "a<b>c"),
+        ("{{ messages | map(attribute='role') | tojson }}", '["user"]'),
         ("{{ {'a': 1} | tojson(indent=1) }}", '{\n "a": 1\n}'),
         ("  {% if true %}\na\n  {% endif %}\nb", "a\nb"),
         ("{{ '-' * 3 }}{{ 2 ** 3 }}{{ 2 * 1.5 }}", "---83.0"),
