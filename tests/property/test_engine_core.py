@@ -9,23 +9,28 @@ from hypothesis import strategies as st
 from app.engine.backend import MemoryKind
 from app.engine.fake import FakeBackend
 from app.wire import FinishReason, Priority, Sampling, Submit
-from tests.engine_run import finish, make_run, with_id
+from tests.engine_run import StrictBackend, finish, make_run, with_id
 
 PREFIXES = [(), (5, 6, 7) * 13, (5, 6, 7) * 13 + (9,) * 9, (8,) * 20]
 
 
 requests = st.builds(
-    lambda prefix, tail, limit, temperature, priority: Submit(
+    lambda prefix, tail, limit, sampling, priority: Submit(
         request_id=0,
         tokens=(*PREFIXES[prefix], *tail),
-        sampling=Sampling(temperature=temperature, seed=11),
+        sampling=sampling,
         max_tokens=limit,
         priority=priority,
     ),
     st.integers(0, len(PREFIXES) - 1),
     st.lists(st.integers(1, 63), min_size=1, max_size=20),
-    st.one_of(st.none(), st.integers(1, 40)),
-    st.sampled_from([0.0, 0.8]),
+    st.one_of(st.none(), st.integers(0, 40)),
+    st.builds(
+        Sampling,
+        temperature=st.sampled_from([0.0, 0.8]),
+        presence_penalty=st.sampled_from([0.0, 1.0]),
+        seed=st.just(11),
+    ),
     st.sampled_from(list(Priority)),
 )
 
@@ -39,6 +44,8 @@ schedules = {
     "sequences": st.sampled_from([4, 7]),
     "spill_bytes": st.sampled_from([0, 3000, 100_000]),
     "interrupt_at": st.integers(0, 6),
+    # Never two in a row: a request that finds no room twice although it is alone has none.
+    "refusals": st.sets(st.integers(1, 60).map(lambda number: 2 * number), max_size=4),
 }
 
 
@@ -51,8 +58,11 @@ def every_schedule_gives_the_lone_answer(
     sequences: int,
     spill_bytes: int,
     interrupt_at: int,
+    refusals: set[int],
 ) -> None:
-    backend = FakeBackend(cells=cells, sequences=sequences, batch=24, kind=kind)
+    backend = StrictBackend(
+        refusals=refusals, cells=cells, sequences=sequences, batch=24, kind=kind
+    )
     run = make_run(backend, spill_bytes=spill_bytes)
     due = {request: steps for request, steps in aborts.items() if request < len(submits)}
     for index, submit in enumerate(submits):
