@@ -17,12 +17,14 @@ from app.wire import Sampling
 
 Theme = Literal["system", "light", "dark"]
 KvType = Literal["f16", "q8_0", "q4_0"]
+WhenFull = Literal["leave_out", "stop"]
 Pace = Literal["smooth", "balanced", "fast"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "theme": ("system", "light", "dark"),
     "kv_type": ("f16", "q8_0", "q4_0"),
     "pace": ("smooth", "balanced", "fast"),
+    "when_full": ("leave_out", "stop"),
 }
 GAPS: dict[Pace, float] = {"smooth": 2.0, "balanced": 3.0, "fast": 8.0}
 """How many times as long as without it a step may take that also reads, while others write."""
@@ -68,6 +70,7 @@ class Settings:
     idle_unload_minutes: int = 30
     max_answer_tokens: int = 0
     system_prompt: str = ""
+    when_full: WhenFull = "leave_out"
     sampling: Sampling = field(default_factory=Sampling)
     theme: Theme = "system"
     sidebar_visible: bool = True

@@ -10,7 +10,9 @@ Closing the pipe means that the parent is gone, or that the child is.
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-PROTOCOL = 2
+from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
+
+PROTOCOL = 3
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 
@@ -317,24 +319,12 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatLine:
-    """One message of a conversation as the template sees it.
-
-    `ids` are the tokens that the engine wrote for exactly this content, if it did: they are used as they are,
-    so that a chat that goes on finds its own text in the pool.
-    """
-
-    role: str
-    content: str
-    ids: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Render:
     """Render the template over these lines, with the opening of an answer at the end, and tokenise."""
 
     request_id: int
     lines: tuple[ChatLine, ...]
+    wishes: Wishes = Wishes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,16 +353,18 @@ class VocabularyLoaded:
     format_name: str
     notes: tuple[str, ...] = ()
     stop: tuple[str, ...] = ()
+    thinking: Thinking = Thinking()
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The ids to feed, and for each line of the conversation its content's span [start, end) in them."""
+    """The ids to feed, each line's content's span [start, end) in them, and the tags of reasoning that they open."""
 
     request_id: int
     tokens: tuple[int, ...]
     spans: tuple[tuple[int, int], ...] = ()
     notes: tuple[str, ...] = field(default=())
+    opened: ThoughtTags | None = None
 
 
 @dataclass(frozen=True, slots=True)

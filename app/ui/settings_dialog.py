@@ -65,6 +65,11 @@ LOAD_ITEMS = (
 ANSWER_ITEMS = (
     Item("system_prompt", "Instructions", "Go before every chat that has none of its own."),
     Item("max_answer_tokens", "Longest answer, tokens", special="No limit"),
+    Item(
+        "when_full",
+        "When a chat is full",
+        choices=("Leave out its oldest messages", "Refuse the message"),
+    ),
 )
 SAMPLING_ITEMS = (
     Item("temperature", "Temperature", "0 always takes the likeliest token."),

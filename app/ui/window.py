@@ -304,7 +304,8 @@ class Window(QMainWindow):
         conversation = self.sidebar.model.conversation(conversation_id)
         if conversation is None:
             return
-        dialog = ChatSettingsDialog(conversation, self._preferences.current, self)
+        general, model = self._preferences.current, self._host.state
+        dialog = ChatSettingsDialog(conversation, general, model, self)
         if await aio.finished(dialog):
             await self._chat.set_settings(conversation_id, dialog.value())
 

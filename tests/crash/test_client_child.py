@@ -116,7 +116,9 @@ def test_last_words_are_part_of_the_sentence() -> None:
 def test_another_protocol_is_refused() -> None:
     async def scenario() -> None:
         heard = Heard(Script(fault="protocol"))
-        with pytest.raises(EngineDied, match=f"speaks protocol {PROTOCOL + 1} instead of {PROTOCOL}"):
+        with pytest.raises(
+            EngineDied, match=f"speaks protocol {PROTOCOL + 1} instead of {PROTOCOL}"
+        ):
             await heard.load()
         assert len(heard.deaths) == 1
 
