@@ -151,7 +151,7 @@ def planned(arguments: argparse.Namespace, planner: Planner, path: str) -> LoadP
     )
     if plan.missing:
         note(
-            f"this takes {plan.missing / 1e6:,.0f} MB more than there is; it may be slow or fail "
+            f"this takes {plan.missing / 1e6:,.0f} MB more than can be spared; it may be slow or fail "
             "(--profile edge takes the least)"
         )
     return load_params(arguments, path, plan)
@@ -222,15 +222,13 @@ async def serve(
                     for words in model.state.notes:
                         note(words)
                     say(f"listening on {address_of(listener)}")
-                    await _advised(model, stop)
+                    await advised(model, stop)
     finally:
         await model.close()
     return STOPPED
 
 
-async def _advised(
-    model: ServedModel, stop: asyncio.Event, seconds: float = ADVICE_SECONDS
-) -> None:
+async def advised(model: ServedModel, stop: asyncio.Event, seconds: float = ADVICE_SECONDS) -> None:
     """Until `stop`; looks at the cache now and then, and says each reason for which it serves badly once."""
     said: set[AdviceKind] = set()
     while not stop.is_set():

@@ -155,8 +155,8 @@ def _summary(plan: Plan, outlook: Outlook, name: str) -> str:
     free = f"{outlook.machine.free / 1e9:.1f} GB"
     if plan.missing:
         return (
-            f"{name} with this pool takes {size(plan.missing)} more than there is ({free} free). It may be slow or "
-            "not load at all. Choose Edge, a smaller pool or a smaller model."
+            f"{name} with this pool takes {size(plan.missing)} more than can be spared ({free} are free). It may be "
+            "slow, or not load at all. Choose Edge, a smaller pool or a smaller model."
         )
     return f"For {name}: the pool takes {size(plan.pool_bytes)} of the {free} that are free."
 
