@@ -138,7 +138,8 @@ SMOL = Footprint(
         # Half of what is left, and no more than is of use: the rest of the machine wants to live.
         ("auto", 24 * GB, 2, (16_384, 8, 512, "f16", True)),
         ("auto", GB, 2, (4096, 4, 512, "f16", True)),
-        ("auto", 450 << 20, 2, (1024, 2, 64, "q8_0", False)),
+        ("auto", 500 << 20, 2, (1024, 2, 64, "q8_0", False)),
+        ("auto", 450 << 20, 2, (1024, 2, 64, "q4_0", False)),
     ],
 )
 def test_a_small_model_on_some_machines(
