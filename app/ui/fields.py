@@ -48,6 +48,8 @@ from app.ui import icons, theme
 from app.ui.plain import Label
 
 _T = TypeVar("_T")
+LABELS = 170
+"""Width of a form's first column, px at the usual scale."""
 _TEXT_LEFT = theme.GAP_2 + 3
 """Where a line edit of the style sheet begins its text: border, padding, and Qt's own margin, px."""
 
@@ -223,7 +225,7 @@ class Form(QWidget, Generic[_T]):
         self._listen(item.name, editor)
         label = Label(item.label, "body", self)
         label.setBuddy(editor)
-        label.setMinimumWidth(theme.px(170))
+        label.setMinimumWidth(theme.px(LABELS))
         label.setFixedHeight(theme.px(theme.CONTROL) + 2)
         layout.addRow(label, self._cell(item, editor))
 

@@ -14,7 +14,7 @@ from app.ui.tab_label import TabLabel
 WIDEST: Final = 216
 NARROWEST: Final = 96
 """Bounds of a tab's width, px at the usual scale: tabs shrink before the row scrolls."""
-_READABLE = 128
+_READABLE = 120
 """Width at which a tab's title can be read; what is beyond it for all tabs is for others to take."""
 _HEIGHT = 36
 _EDGES = 12

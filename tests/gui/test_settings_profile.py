@@ -138,7 +138,7 @@ def test_typing_is_not_disturbed(dialog):
 def test_what_it_means_for_the_memory_is_said(dialog):
     made = dialog()
     summary = made.findChild(QLabel, "profileSummary")
-    assert summary.text() == "For A model: the pool takes 1.1 GB of the 8.6 GB that are free."
+    assert summary.text() == "For A model: the pool takes 2.1 GB of the 8.6 GB that are free."
     assert summary.property("role") == "quiet"
     number(made, "pool_tokens").setValue(1_000_000)
     assert "more than can be spared (8.6 GB are free)" in summary.text()
