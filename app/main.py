@@ -5,6 +5,7 @@ chat service, the window.  End, in turn: drafts and tabs are kept, turns end, ch
 closes, the lock is given back.  Neither Qt nor llama.cpp is imported by importing this module.
 """
 
+import asyncio
 import logging
 import sys
 from contextlib import AsyncExitStack
@@ -16,7 +17,7 @@ from app import log, paths, settings
 from app.errors import AppError
 from app.settings import GAPS, Settings
 from app.sizing.planner import Planner
-from app.sizing.profiles import Plan, own_numbers
+from app.sizing.profiles import Plan, own_numbers, shortage
 from app.wire import LoadParams
 
 if TYPE_CHECKING:
@@ -113,11 +114,15 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
         await fatal.say(str(error))
         return 1
     preferences = Preferences(loaded.settings, settings.settings_path())
-    planner = Planner()
+    planner, loop = Planner(), asyncio.get_running_loop()
 
     def params(path: str) -> LoadParams:
         current = preferences.current
-        return load_params(path, current, planner.load(path, current.profile, own_numbers(current)))
+        plan = planner.load(path, current.profile, own_numbers(current))
+        words = shortage(Path(path).name, plan)
+        if words:
+            loop.call_soon_threadsafe(window.tell, words)
+        return load_params(path, current, plan)
 
     host = LocalModel(params, path=loaded.settings.model_path, states_folder=states_folder())
     chat = ChatService(store, host, lambda: preferences.current)

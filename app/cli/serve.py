@@ -23,7 +23,7 @@ from app.cli.say import note, say
 from app.errors import AppError, ModelError
 from app.settings import GAPS, OWN_NUMBERS, RANGES, KvType, Pace, Profile
 from app.sizing.planner import Planner
-from app.sizing.profiles import Own, Plan
+from app.sizing.profiles import Own, Plan, shortage
 from app.wire import LoadParams
 
 if TYPE_CHECKING:
@@ -149,11 +149,9 @@ def planned(arguments: argparse.Namespace, planner: Planner, path: str) -> LoadP
         f"({plan.kv_type}, {plan.pool_bytes / 1e6:,.0f} MB), {plan.sequences} chats at once, batch {plan.batch}, "
         f"{plan.spill_megabytes:,} MB for idle chats, pace {arguments.pace}"
     )
-    if plan.missing:
-        note(
-            f"this takes {plan.missing / 1e6:,.0f} MB more than can be spared; it may be slow or fail "
-            "(--profile edge takes the least)"
-        )
+    words = shortage(Path(path).name, plan)
+    if words:
+        note(words)
     return load_params(arguments, path, plan)
 
 

@@ -123,6 +123,16 @@ def plan(profile: Profile, model: Footprint, machine: Machine, own: Own = NO_OWN
     return next(fitting, None) or _fitted(*tried[-1], model, machine, own)
 
 
+def shortage(name: str, plan: Plan) -> str:
+    """What to say before the model of this name is loaded as planned; "" where it fits."""
+    if not plan.missing:
+        return ""
+    return (
+        f"{name} takes {plan.missing / 1e9:,.1f} GB more memory than can be spared, so that it may be slow or not load. "
+        "The profile “edge” takes the least; a smaller model takes less still."
+    )
+
+
 def _recipes(profile: Profile, model: Footprint, machine: Machine) -> Iterator[_Recipe]:
     """In the order in which they are tried; the last one is taken where none fits."""
     context = model.context or _UNKNOWN_CONTEXT

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.settings import Profile
 from app.sizing.footprint import Footprint, Layer
 from app.sizing.machine import Machine
-from app.sizing.profiles import RESERVE, Own, Plan, plan
+from app.sizing.profiles import RESERVE, Own, Plan, plan, shortage
 
 FLOORS = {
     "development": (4096, 4),
@@ -162,3 +162,5 @@ def test_what_does_not_fit_says_by_how_much() -> None:
     found = plan("edge", SMOL, Machine(100 << 20, 2))
     assert (found.pool_tokens, found.kv_type) == (1024, "q4_0")
     assert found.missing == total(SMOL, found) - (100 << 20)
+    assert shortage("M", found).startswith("M takes 0.4 GB more memory than can be spared")
+    assert shortage("M", plan("edge", SMOL, Machine(8 * GB, 2))) == ""
