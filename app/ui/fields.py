@@ -6,7 +6,6 @@ A form knows the ranges and choices that the settings themselves check, so that 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -248,18 +247,18 @@ class Form(QWidget, Generic[_T]):
 
     def _listen(self, name: str, editor: QWidget) -> None:
         """Hear of changes of the kinds of field that a profile's numbers have."""
-        told = partial(self._tell, name)
+        editor.setProperty("row", name)
         match editor:
             case QComboBox():
-                editor.currentIndexChanged.connect(told)
+                editor.currentIndexChanged.connect(self._tell)
             case QCheckBox():
-                editor.toggled.connect(told)
+                editor.toggled.connect(self._tell)
             case QSpinBox() | QDoubleSpinBox():
-                editor.valueChanged.connect(told)
+                editor.valueChanged.connect(self._tell)
 
-    def _tell(self, name: str, _: object) -> None:
+    def _tell(self, *_: object) -> None:
         if not self._silent:
-            self.edited.emit(name)
+            self.edited.emit(self.sender().property("row"))
 
     def _write(self, editor: QWidget, value: object) -> None:
         match editor:
