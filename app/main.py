@@ -114,6 +114,7 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
         await fatal.say(str(error))
         return 1
     preferences = Preferences(loaded.settings, settings.settings_path())
+    collector = Collector()
     planner, loop = Planner(), asyncio.get_running_loop()
 
     def params(path: str) -> LoadParams:
@@ -128,6 +129,7 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
     chat = ChatService(store, host, lambda: preferences.current)
     window = Window(chat, store, host, preferences, paths.starter_model(), planner)
     async with AsyncExitStack() as end:  # from the last to the first, each whatever the others do
+        end.callback(collector.close)
         end.callback(aio.on_signals(window.close))
         end.push_async_callback(store.close)
         end.push_async_callback(host.close)
@@ -139,7 +141,7 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
             window.tell(words)
         if model:
             window.model.load(model)
-        end.callback(Collector(window.workspace.busy, window).close)
+        collector.watch(window.workspace.busy)
         await window.closed
         await window.shut()
     return 0
