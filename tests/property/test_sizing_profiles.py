@@ -153,7 +153,7 @@ def test_a_small_model_on_some_machines(
 
 def test_a_large_model_takes_a_compressed_pool_before_a_smaller_one() -> None:
     large = replace(SMOL, weights=5 * GB, layers=(Layer(1024, 1024),) * 32, width=4096, feed=14_336)
-    roomy, tight = (plan("production", large, Machine(free * GB // 2, 8)) for free in (20, 16))
+    roomy, tight = (plan("production", large, Machine(free * GB // 2, 8)) for free in (20, 14))
     assert (roomy.kv_type, tight.kv_type) == ("f16", "q8_0")
     assert (roomy.pool_tokens > 16_384, tight.pool_tokens) == (True, 16_384)
 
