@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from app import log, paths, settings
 from app.errors import AppError
 from app.settings import GAPS, Settings
+from app.sizing.planner import Planner
+from app.sizing.profiles import Plan, own_numbers
 from app.wire import LoadParams
 
 if TYPE_CHECKING:
@@ -111,11 +113,15 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
         await fatal.say(str(error))
         return 1
     preferences = Preferences(loaded.settings, settings.settings_path())
-    host = LocalModel(
-        lambda path: load_params(path, preferences.current), path=loaded.settings.model_path
-    )
+    planner = Planner()
+
+    def params(path: str) -> LoadParams:
+        current = preferences.current
+        return load_params(path, current, planner.load(path, current.profile, own_numbers(current)))
+
+    host = LocalModel(params, path=loaded.settings.model_path, states_folder=states_folder())
     chat = ChatService(store, host, lambda: preferences.current)
-    window = Window(chat, store, host, preferences, paths.starter_model())
+    window = Window(chat, store, host, preferences, paths.starter_model(), planner)
     async with AsyncExitStack() as end:  # from the last to the first, each whatever the others do
         end.callback(aio.on_signals(window.close))
         end.push_async_callback(store.close)
@@ -134,21 +140,28 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
     return 0
 
 
-def load_params(path: str, current: Settings) -> LoadParams:
-    """How the model at `path` is loaded under these settings."""
+def load_params(path: str, current: Settings, plan: Plan) -> LoadParams:
+    """How the model at `path` is loaded under these settings, with the numbers that their profile gives."""
     return LoadParams(
         path=path,
-        pool_tokens=current.pool_tokens,
-        sequences=current.sequences,
-        batch=current.batch,
+        pool_tokens=plan.pool_tokens,
+        sequences=plan.sequences,
+        batch=plan.batch,
         threads=current.threads,
         gpu_layers=current.gpu_layers,
-        kv_type=current.kv_type,
+        kv_type=plan.kv_type,
+        mmap=plan.mmap,
         gap=GAPS[current.pace],
-        spill_bytes=current.spill_megabytes << 20,
-        states_folder=str(paths.data_dir() / "states") if current.disk_megabytes else "",
+        spill_bytes=plan.spill_megabytes << 20,
+        states_folder=states_folder() if current.disk_megabytes else "",
         disk_bytes=current.disk_megabytes << 20,
+        yielding=current.pool_tokens is None and current.kv_type is None,
     )
+
+
+def states_folder() -> str:
+    """Where the states of chats lie between two starts."""
+    return str(paths.data_dir() / "states")
 
 
 def _watch(window: "Window", host: "LocalModel", preferences: "Preferences") -> None:

@@ -145,11 +145,27 @@ class ModelState:
     notes: tuple[str, ...] = ()
 
 
+class AdviceKind(StrEnum):
+    """Why little comes from the cache: nothing can be done, room is wanting, or prompts change inside."""
+
+    NEW_TEXT = "new text"
+    TOO_SMALL = "too small"
+    CHANGING = "changing prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Why little came from the cache lately, and in `text` what to change, for the user."""
+
+    kind: AdviceKind
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class EngineStatus:
     """What the status line shows.  `cached_share` is of all prompt tokens so far, 0 to 1; None before any.
 
-    `advice` says why that share is low and what to change, or is "".
+    `advice` is None where there is nothing to say of the cache.
     """
 
     running: int = 0
@@ -159,7 +175,7 @@ class EngineStatus:
     cached_share: float | None = None
     cells_used: int = 0
     cells_total: int = 0
-    advice: str = ""
+    advice: Advice | None = None
 
 
 class ModelHost(Protocol):

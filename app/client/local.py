@@ -42,13 +42,20 @@ Listener = Callable[[ModelState], None]
 class LocalModel:
     """Loads, generates, unloads.  Everything is called on the event loop, from anywhere in it.
 
-    `load_params` says how a file is to be loaded.  With `path` the first request loads that file.
+    `load_params` says how a file is to be loaded; it may read the file, for it is called on a thread.  With `path` the
+    first request loads that file.  `states_folder` is where the states of chats may lie ("": nowhere).
     """
 
     def __init__(
-        self, load_params: Callable[[str], LoadParams], *, path: str = "", means: Means = MEANS
+        self,
+        load_params: Callable[[str], LoadParams],
+        *,
+        path: str = "",
+        states_folder: str = "",
+        means: Means = MEANS,
     ) -> None:
         self._load_params = load_params
+        self._states_folder = states_folder
         self._means = means
         phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
         self._state = ModelState(phase, path=path, name=PurePath(path).stem)
@@ -169,8 +176,7 @@ class LocalModel:
         """Drop what was kept of this chat; the files too, whether or not its model is loaded."""
         if self._pair is not None:
             self._pair.forget(owner)
-        folder = self._load_params(self._state.path).states_folder
-        await asyncio.to_thread(delete_states, folder, owner)
+        await asyncio.to_thread(delete_states, self._states_folder, owner)
 
     async def count_tokens(self, text: str) -> int:
         """The number of tokens of `text`; raises ModelError where no model is ready, and TextError."""
@@ -220,7 +226,9 @@ class LocalModel:
         try:
             await self._loads.finish(but=me)
             await self._stops.finish()
-            pair = Pair(self._load_params(path), self._means, self._engine_changed)
+            # Only now: what the model before this one held is free again.
+            params = await asyncio.to_thread(self._load_params, path)
+            pair = Pair(params, self._means, self._engine_changed)
             await pair.load(progress)
             error = ""
         except AppError as failure:

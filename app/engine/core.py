@@ -337,7 +337,14 @@ class Engine:
 
     def _recent(self) -> RecentHits:
         hits = self._hit_rate.hits
-        return RecentHits(hits.prompt, hits.cached, hits.possible, hits.changed, hits.changed_at)
+        return RecentHits(
+            prompt=hits.prompt,
+            cached=hits.cached,
+            possible=hits.possible,
+            changed=hits.changed,
+            changed_at=hits.changed_at,
+            requests=hits.requests,
+        )
 
     def _counters(self, current: Plan, seconds: float, decode_seconds: float) -> Counters:
         active = self._active()

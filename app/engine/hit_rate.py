@@ -20,7 +20,7 @@ _WINDOW = 50
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The last requests: prompt tokens, those reused, those that could have been.
+    """The last `requests`: prompt tokens, those reused, those that could have been.
 
     `changed` counts requests of a chat whose prompt did not go on from that chat's last one but changed inside it,
     `changed_at` is the token at which the latest of them did.
@@ -31,6 +31,7 @@ class Hits:
     possible: int = 0
     changed: int = 0
     changed_at: int = 0
+    requests: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class HitRate:
             sum(seen.possible for seen in self._window),
             len(places),
             places[-1] if places else 0,
+            len(self._window),
         )
 
     def _known(self, prompt: TokenArray) -> int:

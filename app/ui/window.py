@@ -21,10 +21,11 @@ from PySide6.QtWidgets import (
 
 from app import paths
 from app.chat.models import Conversation
-from app.chat.ports import ConversationStore, ModelHost, ModelState
+from app.chat.ports import Advice, AdviceKind, ConversationStore, ModelHost, ModelState
 from app.chat.turns import ChatService
 from app.errors import AppError
 from app.settings import Settings
+from app.sizing.planner import Planner
 from app.ui import aio, geometry, layout, motion, theme
 from app.ui.banner import Banner, Notice
 from app.ui.chat_settings_dialog import ChatSettingsDialog
@@ -60,8 +61,10 @@ class Window(QMainWindow):
         host: ModelHost,
         preferences: Preferences,
         starter: Path | None,
+        planner: Planner | None = None,
     ) -> None:
         super().__init__()
+        self._planner = planner or Planner()
         self.setObjectName("mainWindow")
         self.setWindowTitle("Tutti")
         geometry.limit(self)
@@ -80,6 +83,7 @@ class Window(QMainWindow):
         self.model_button = ModelButton(starter is not None, self)
         self.pulse = Pulse(self)
         self._actions: dict[str, QAction] = {}
+        self._advice_notice: Notice | None = None
         self.setCentralWidget(layout.central(self.sidebar, self.tabs, self.banner, self.status))
         self._add_commands()
         layout.order_focus(self)
@@ -190,7 +194,7 @@ class Window(QMainWindow):
         self.sidebar.list.settings_requested.connect(self._ask_chat_settings)
         self.sidebar.model.renamed.connect(self._rename)
         self.status.stop_all_requested.connect(self.stopAll)
-        self.status.advice_wanted.connect(self.tell)
+        self.status.advice_wanted.connect(self._advise)
         self.workspace.busy_changed.connect(self.status.show_busy)
         self.workspace.writing_changed.connect(self.pulse.want)
         self.pulse.beat.connect(self._beat)
@@ -279,7 +283,11 @@ class Window(QMainWindow):
 
     @aio.async_slot
     async def settings(self) -> None:
-        dialog = SettingsDialog(self._preferences.current, self)
+        state = self._host.state
+        outlook = await asyncio.to_thread(self._planner.outlook, state.path)
+        if self.findChild(SettingsDialog) is not None:
+            return
+        dialog = SettingsDialog(self._preferences.current, self, outlook=outlook, model=state.name)
         if await aio.finished(dialog):
             self._preferences.replace(dialog.value(self._preferences.current))
 
@@ -339,6 +347,19 @@ class Window(QMainWindow):
 
     def _show_status(self) -> None:
         self.status.show_state(self._host.state, self._host.status)
+
+    def _advise(self, advice: Advice) -> None:
+        """Say why little came from the cache; a larger pool can be had at once."""
+        helps = advice.kind is AdviceKind.TOO_SMALL
+        if self._advice_notice is not None:
+            self.banner.withdraw(self._advice_notice)
+        self._advice_notice = Notice(
+            advice.text,
+            "info",
+            "Settings" if helps else "",
+            act=self._actions["settings"].trigger if helps else None,
+        )
+        self.banner.post(self._advice_notice)
 
     def _settings_changed(self, old: Settings, new: Settings) -> None:
         if old.theme != new.theme:

@@ -87,7 +87,7 @@ def test_handshake_load_answer_and_orderly_end(spawn: Callable[[], Spawned], tin
     pipe, child = spawn()
     ready = wait_for(pipe, Ready)
     assert ready.protocol == PROTOCOL
-    assert any("CPU" in device for device in ready.devices)
+    assert any(device.name == "CPU" and not device.gpu for device in ready.devices)
     pipe.send(Load(LoadParams(str(tiny), pool_tokens=1024, sequences=4, batch=64)))
     loaded = wait_for(pipe, Loaded)
     assert (loaded.pool_tokens, loaded.vocabulary) == (1024, tiny_models.VOCABULARY)
