@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING
 from app import paths
 from app.cli.progress import Bar
 from app.cli.say import note, say
-from app.errors import AppError, HubError, HubProblem
+from app.errors import AppError, HubError, HubProblem, ModelError
+from app.hub.names import Kind
 
 if TYPE_CHECKING:
     from app.hub.access import Access
     from app.hub.catalog import Catalog, Found
     from app.hub.download import Download
+    from app.hub.library import LocalModel
     from app.hub.remote import RemoteModel
 
 DONE, FAILED, NO_SUCH, STOPPED = 0, 1, 2, 130
@@ -56,6 +58,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", nargs="?", default="", help="a file, or a quantisation: Q4_K_M"
     )
     pull.add_argument("--limit-rate", type=_count, default=0, metavar="KB", help="kB a second at most")  # fmt: skip
+    listing = commands.add_parser("list", help="models on this machine", allow_abbrev=False)
+    listing.add_argument("--all", action="store_true", help="also what is not for chats")
+    listing.add_argument("--duplicates", action="store_true", help="only those with the same content")  # fmt: skip
+    listing.add_argument(
+        "--folder", action="append", type=Path, default=[], metavar="DIR", help="look there too"
+    )
+    listing.add_argument("--json", action="store_true", help="for programs")
+    remove = commands.add_parser("remove", help="delete a downloaded model", allow_abbrev=False)
+    remove.add_argument("name", metavar="NAME", help="as “list” shows it, or its file's name")
 
 
 def _count(text: str) -> int:
@@ -66,14 +77,21 @@ def _count(text: str) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; gives the exit code."""
-    actions: dict[str, Callable[[argparse.Namespace], int]] = {"search": search, "pull": pull}
+    actions: dict[str, Callable[[argparse.Namespace], int]] = {
+        "search": search,
+        "pull": pull,
+        "list": list_models,
+        "remove": remove,
+    }
     try:
         with _sigterm_as_interrupt():
             return actions[arguments.action](arguments)
+    except ModelError as error:
+        note(str(error))
+        return NO_SUCH
     except AppError as error:
         note(str(error))
-        found = isinstance(error, HubError) and error.problem in _NO_SUCH
-        return NO_SUCH if found else FAILED
+        return NO_SUCH if isinstance(error, HubError) and error.problem in _NO_SUCH else FAILED
     except OSError as error:
         note(str(error))
         return FAILED
@@ -209,3 +227,58 @@ def _watched(download: "Download", title: str) -> Path:
     if isinstance(outcome, Exception):
         raise outcome
     return outcome
+
+
+# --- list, remove --------------------------------------------------------------------------------------------
+
+
+def list_models(arguments: argparse.Namespace) -> int:
+    """One model a line: name, size, quantisation, what it is, where it lies."""
+    from app.hub import library
+
+    found = library.here(arguments.folder).scan()
+    groups = [[one] for one in found if arguments.all or one.kind is Kind.MODEL]
+    if arguments.duplicates:
+        groups = [list(same) for same in library.duplicates(found)]
+    shown = [one for group in groups for one in group]
+    if arguments.json:
+        say(json.dumps([_facts(one) for one in shown], indent=2))
+    elif shown:
+        for line in _columns([_local_cells(one) for one in shown]):
+            say(line)
+    else:
+        note("no model is there twice" if arguments.duplicates else "no model is here yet")
+    return DONE
+
+
+def _local_cells(one: "LocalModel") -> list[str]:
+    from app.hub import words
+
+    about = " ".join(filter(None, (one.details.architecture, one.details.parameters)))
+    what = one.problem or ("" if one.chats else one.kind)
+    return [one.name, words.size(one.size), one.details.quantisation, about, one.place.name, what]
+
+
+def _facts(one: "LocalModel") -> dict[str, object]:
+    return {
+        "name": one.name,
+        "path": str(one.path),
+        "place": one.place.name,
+        "bytes": one.size,
+        "files": len(one.files),
+        "kind": str(one.kind),
+        "problem": one.problem,
+        "sha256": one.digest,
+        **{key: value for key, value in asdict(one.details).items() if key != "kind"},
+    }
+
+
+def remove(arguments: argparse.Namespace) -> int:
+    """Delete a model that was downloaded, all its parts."""
+    from app.hub import library, words
+
+    shelf = library.here()
+    model = library.called(shelf.scan(), arguments.name)
+    freed = shelf.remove(model)
+    say(f"removed {model.name}: {words.size(freed)} are free again")
+    return DONE

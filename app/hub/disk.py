@@ -43,3 +43,13 @@ def told(error: OSError, folder: Path) -> HubError:
         what = f"The disk with {folder} failed ({error.strerror or error})."
         remedy = "Check the disk, then go on: what has arrived is kept."
     return HubError(what, remedy, problem=HubProblem.DISK)
+
+
+def remove_empty(folder: Path, top: Path) -> None:
+    """`folder` and those above it, below `top`, as far as they are empty."""
+    while folder != top and top in folder.parents:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent

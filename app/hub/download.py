@@ -114,7 +114,7 @@ class Download:
         """Remove what was begun; a model that is whole stays.  Only when `run` is over."""
         for file in self._model.files:
             part.remove(self._target(file), file)
-        _remove_empty(self._target(self._model.files[0]).parent, self._root.parent.parent)
+        disk.remove_empty(self._target(self._model.files[0]).parent, self._root.parent.parent)
 
     def _fetch(self, line: Line, file: RemoteFile) -> None:
         with PartFile(self._target(file), file) as begun:
@@ -190,13 +190,3 @@ def repository_folder(folder: Path, repo: str) -> Path:
             problem=HubProblem.NAME,
         )
     return folder / owner / name
-
-
-def _remove_empty(folder: Path, top: Path) -> None:
-    """`folder` and those above it, below `top`, as far as they are empty."""
-    while folder != top and top in folder.parents:
-        try:
-            folder.rmdir()
-        except OSError:
-            return
-        folder = folder.parent

@@ -35,6 +35,7 @@ class Kind(StrEnum):
     MATRIX = "importance matrix"
     PIECE = "piece of a cut file"
     EMBEDDING = "embedding model"
+    SPEECH = "speech model"
 
 
 @dataclass(frozen=True, slots=True)
