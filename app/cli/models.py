@@ -177,6 +177,7 @@ def pull(arguments: argparse.Namespace) -> int:
     who = access.from_environment()
     model = _find(who, arguments.repo, arguments.file)
     note(f"{model.repo}: {model.title}, {words.size(model.size)}")
+    _note_fit(model, who)
     bucket = SharedBucket(arguments.limit_rate * 1000.0)
     download = Download(model, paths.models_dir(), who, bucket=bucket)
     say(str(_watched(download, model.title)))
@@ -195,6 +196,20 @@ def _find(who: "Access", repo: str, wanted: str) -> "RemoteModel":
     finally:
         catalog.close()
     return choose(found.offers, wanted or meant.path or meant.tag, meant.repo)
+
+
+def _note_fit(model: "RemoteModel", who: "Access") -> None:
+    """Say before the download whether the model fits; that it cannot be told is no reason not to download."""
+    from app.hub.fit import fit
+    from app.hub.head import remote_footprint
+    from app.sizing.machine import measure
+
+    try:
+        found = remote_footprint(model, who)
+    except HubError:
+        return
+    if found is not None and found.layers:
+        note(f"here: {fit(found, measure().free)}")
 
 
 def _watched(download: "Download", title: str) -> Path:
@@ -233,8 +248,9 @@ def _watched(download: "Download", title: str) -> Path:
 
 
 def list_models(arguments: argparse.Namespace) -> int:
-    """One model a line: name, size, quantisation, what it is, where it lies."""
+    """One model a line: name, size, quantisation, what it is, where it lies, and how many chats fit."""
     from app.hub import library
+    from app.sizing.machine import measure
 
     found = library.here(arguments.folder).scan()
     groups = [[one] for one in found if arguments.all or one.kind is Kind.MODEL]
@@ -244,19 +260,28 @@ def list_models(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say(json.dumps([_facts(one) for one in shown], indent=2))
     elif shown:
-        for line in _columns([_local_cells(one) for one in shown]):
+        free = measure().free
+        for line in _columns([_local_cells(one, free) for one in shown]):
             say(line)
     else:
         note("no model is there twice" if arguments.duplicates else "no model is here yet")
     return DONE
 
 
-def _local_cells(one: "LocalModel") -> list[str]:
+def _local_cells(one: "LocalModel", free: int) -> list[str]:
     from app.hub import words
 
     about = " ".join(filter(None, (one.details.architecture, one.details.parameters)))
-    what = one.problem or ("" if one.chats else one.kind)
+    what = one.problem or (_fit_words(one, free) if one.chats else str(one.kind))
     return [one.name, words.size(one.size), one.details.quantisation, about, one.place.name, what]
+
+
+def _fit_words(one: "LocalModel", free: int) -> str:
+    from app.hub.fit import fit
+
+    if one.footprint is None or not one.footprint.layers:
+        return ""
+    return str(fit(one.footprint, free))
 
 
 def _facts(one: "LocalModel") -> dict[str, object]:

@@ -1,11 +1,10 @@
 """What the head of a model file says: what it is for, and what a person wants to know of it."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from app.hub import names
 from app.hub.names import Kind
-from app.sizing.header import Header, read_header
+from app.sizing.header import Header
 
 _FILE_TYPES = {
     0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 10: "Q2_K", 11: "Q3_K_S", 12: "Q3_K_M",
@@ -42,11 +41,6 @@ class Details:
     parts: int = 1
     chats: bool = False
     """Whether it carries a template for chats."""
-
-
-def read(path: Path) -> Details:
-    """Raises ModelError for a file that is damaged or none of the format."""
-    return of_header(read_header(path), path.name)
 
 
 def of_header(header: Header, name: str) -> Details:

@@ -18,6 +18,8 @@ from app.hub.details import Details
 from app.hub.names import Kind
 from app.hub.places import Layout, Place
 from app.hub.shelves import Found
+from app.sizing.footprint import Footprint, footprint
+from app.sizing.header import Header, read_header
 
 _CHUNK = 1 << 20
 
@@ -25,7 +27,7 @@ _CHUNK = 1 << 20
 @dataclass(frozen=True, slots=True)
 class LocalModel:
     """A model on disk.  `path` is the file to load; `size` the bytes of all its `files`; `problem` why it cannot be
-    loaded, "" where it can; `digest` "" where the SHA-256 is not known."""
+    loaded, "" where it can; `digest` "" where the SHA-256 is not known; `footprint` None where the head says nothing."""
 
     path: Path
     name: str
@@ -36,6 +38,7 @@ class LocalModel:
     details: Details
     problem: str = ""
     digest: str = ""
+    footprint: Footprint | None = None
 
     @property
     def removable(self) -> bool:
@@ -56,7 +59,7 @@ class Library:
         self._own = own
         self._places = [Place("Tutti", own, Layout.OWN), *others]
         self._lock = threading.Lock()
-        self._heads: dict[tuple[str, int, int], Details | str] = {}
+        self._heads: dict[tuple[str, int, int], Header | str] = {}
 
     def scan(self) -> list[LocalModel]:
         """All of them; a file that is reached on two ways counts once."""
@@ -77,22 +80,26 @@ class Library:
     def _model(self, place: Place, one: Found, states: list[os.stat_result]) -> LocalModel:
         head = self._head(one.files[0], states[0])
         problem = f"its part {one.missing[0]} is missing" if one.missing else ""
+        size = sum(state.st_size for state in states)
         if isinstance(head, str):
+            about = Details(names.kind_of(one.files[0].name) or Kind.MODEL)
             problem = problem or head
-            head = Details(names.kind_of(one.files[0].name) or Kind.MODEL)
+        else:
+            about = details.of_header(head, one.files[0].name)
         return LocalModel(
             one.files[0],
             one.name,
             place,
             one.files,
-            sum(state.st_size for state in states),
-            head.kind,
-            head,
+            size,
+            about.kind,
+            about,
             problem,
             one.digest or self._known_digest(place, one),
+            None if isinstance(head, str) else footprint(head, size),
         )
 
-    def _head(self, path: Path, state: os.stat_result) -> "Details | str":
+    def _head(self, path: Path, state: os.stat_result) -> "Header | str":
         """What it says, or in words why it cannot be read."""
         key = str(path), state.st_size, state.st_mtime_ns
         with self._lock:
@@ -100,7 +107,7 @@ class Library:
         if known is not None:
             return known
         try:
-            head: Details | str = details.read(path)
+            head: Header | str = read_header(path)
         except ModelError as error:
             head = error.what
         with self._lock:

@@ -159,3 +159,37 @@ def test_a_file_gets_a_line_for_each_tenth_and_each_phase() -> None:
     bar.show(Standing(500, 1000, Phase.WAITING, error=BUSY, wait=7.0))
     bar.show(Standing(500, 1000, Phase.WAITING, error=BUSY, wait=6.0))
     assert len(file.getvalue().splitlines()) == 12
+
+
+# --- list, remove --------------------------------------------------------------------------------------------
+
+
+def test_what_was_pulled_is_listed_and_can_be_removed(
+    hub: FakeHub, capsys: pytest.CaptureFixture[str], starter: Path, private_folders: Path
+) -> None:
+    hub.add("o/r", m_Q4_1__gguf=Content(data=starter.read_bytes()))
+    assert main(["models", "pull", "o/r"]) == 0
+    capsys.readouterr()
+    assert main(["models", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [
+        line
+        for line in lines
+        if line.startswith("o/r/m_Q4_1 ") and "Q4_1" in line and "Tutti" in line
+    ]
+    assert main(["models", "list", "--json"]) == 0
+    facts = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    assert facts["o/r/m_Q4_1"]["bytes"] == starter.stat().st_size
+    assert facts["o/r/m_Q4_1"]["architecture"] == "llama"
+    assert main(["models", "list", "--duplicates"]) == 0
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} >= {"o/r/m_Q4_1", starter.stem}  # fmt: skip
+    assert main(["models", "remove", "o/r"]) == 0
+    assert "98" in capsys.readouterr().out
+    assert not [path for path in (private_folders / "models").rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("name", ["nothing", "SmolLM2-135M-Instruct.Q4_1"])
+def test_what_is_not_ours_is_not_removed(name: str, starter: Path, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    assert main(["models", "remove", name]) == 2
+    assert starter.is_file()
+    assert capsys.readouterr().err
