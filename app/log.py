@@ -27,8 +27,6 @@ def start(process_name: str) -> None:
     root = logging.getLogger()
     root.setLevel(logging.INFO)
     root.addHandler(handler)
-    # It logs every address it asks, and those that a hub redirects to hold a key to the file.
-    logging.getLogger("httpx2").setLevel(logging.WARNING)
     # A file of its own: the rotated one would change under the descriptor that faulthandler keeps.
     crash = os.open(path.with_suffix(".crash.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     faulthandler.enable(crash)

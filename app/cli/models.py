@@ -177,9 +177,10 @@ def pull(arguments: argparse.Namespace) -> int:
     who = access.from_environment()
     model = _find(who, arguments.repo, arguments.file)
     note(f"{model.repo}: {model.title}, {words.size(model.size)}")
-    _note_fit(model, who)
     bucket = SharedBucket(arguments.limit_rate * 1000.0)
     download = Download(model, paths.models_dir(), who, bucket=bucket)
+    if not download.begun():
+        _note_fit(model, who)
     say(str(_watched(download, model.title)))
     return DONE
 

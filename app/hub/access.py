@@ -44,18 +44,14 @@ def from_environment() -> Access:
 
 def checked(access: Access) -> Access:
     """The same; raises HubError for an address that is none, and where the token could be read on the way."""
-    try:
-        address = urlsplit(access.endpoint)
-        good = address.scheme in {"http", "https"} and bool(address.hostname)
-    except ValueError:
-        good = False
-    if not good:
+    scheme, host = _parts(access.endpoint)
+    if scheme not in {"http", "https"} or not host:
         raise HubError(
             "The address of the hub is not a web address.",
             "Correct HF_ENDPOINT; it begins with https://.",
             problem=HubProblem.NAME,
         )
-    if access.token and address.scheme == "http" and not _is_loopback(address.hostname or ""):
+    if access.token and scheme == "http" and not _is_loopback(host):
         raise HubError(
             f"{access.host} is not asked with the access token: without encryption others could read it on the way.",
             "Use an https:// address, or no token.",
@@ -71,6 +67,16 @@ def checked(access: Access) -> Access:
     return access
 
 
+def _parts(endpoint: str) -> tuple[str, str]:
+    """Scheme and host; "" for both where it is no address."""
+    try:
+        address = urlsplit(endpoint)
+        parts = address.scheme, address.hostname or ""
+    except ValueError:
+        return "", ""
+    return parts
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -81,7 +87,7 @@ def _is_loopback(host: str) -> bool:
 def headers(access: Access) -> dict[str, str]:
     """What every request to the hub carries."""
     from huggingface_hub import constants
-    from huggingface_hub.utils import build_hf_headers
+    from huggingface_hub.utils._headers import build_hf_headers
 
     # Otherwise building the headers asks the hub for a list of known agents: traffic that nobody wanted.
     constants.HF_HUB_DISABLE_TELEMETRY = True

@@ -147,7 +147,7 @@ class Catalog:
     def _found(self, raw: object) -> Found | None:
         """None for a row that is not about a repository."""
         try:
-            info = ModelInfo(**raw) if isinstance(raw, dict) else None
+            info = ModelInfo(**raw) if isinstance(raw, dict) else None  # type: ignore[no-untyped-call]
             return _about(info) if info is not None and names.is_reference(info.id) else None
         except (KeyError, TypeError, ValueError, AttributeError):
             return None
@@ -180,7 +180,8 @@ def _parameters(query: Query) -> dict[str, str | list[str]]:
 
 
 def _about(info: ModelInfo) -> Found:
-    tags = [tag for tag in info.tags or () if isinstance(tag, str)]
+    listed: list[object] = list(info.tags or ())
+    tags = [tag for tag in listed if isinstance(tag, str)]
     licence = next((tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), "")
     raw = getattr(info, "gguf", None)
     facts: dict[str, object] = raw if isinstance(raw, dict) else {}
@@ -208,10 +209,11 @@ def _listed(raw: object) -> Listed | None:
     if not isinstance(raw, dict) or raw.get("type") != "file":
         return None
     try:
-        file = RepoFile(**raw)
+        file = RepoFile(**raw)  # type: ignore[no-untyped-call]
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
     digest = names.digest(file.lfs.sha256 if file.lfs is not None else file.blob_id)
-    if not isinstance(file.path, str) or not isinstance(file.size, int) or file.size < 0:
+    path, size = raw.get("path"), raw.get("size")
+    if not isinstance(path, str) or not isinstance(size, int) or size < 0:
         return None
-    return Listed(file.path, file.size, digest)
+    return Listed(path, size, digest)

@@ -82,13 +82,19 @@ class Download:
         left = seconds_left(total - done, speed) if progress.phase is Phase.FETCHING else None
         return Standing(done, total, progress.phase, speed, left, progress.error, wait)
 
-    def written(self) -> int:
-        """Bytes that are there already, by the journals."""
+    def begun(self) -> bool:
+        """Whether an earlier run left anything, or all of it."""
+        self.measure()
+        return self.standing().done > 0
+
+    def measure(self) -> None:
+        """Let `standing` tell what an earlier run left, by the journals; for one that does not run yet."""
         known = receipts.load(self._root)
-        return sum(
+        done = sum(
             file.size if self._is_there(file, known) else part.written_bytes(self._target(file), file)
             for file in self._model.files
         )  # fmt: skip
+        self._tell(Progress(Phase.CONNECTING, done, self._model.size))
 
     # --- the worker's side -----------------------------------------------------------------------------------
 
@@ -117,6 +123,8 @@ class Download:
         disk.remove_empty(self._target(self._model.files[0]).parent, self._root.parent.parent)
 
     def _fetch(self, line: Line, file: RemoteFile) -> None:
+        # Before anything is made on the disk, so that a refused download leaves nothing behind.
+        self._check_room(file, file.size - part.written_bytes(self._target(file), file))
         with PartFile(self._target(file), file) as begun:
             Transfer(
                 line,

@@ -17,7 +17,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
-from huggingface_hub.utils import parse_ratelimit_headers
+from huggingface_hub.utils._http import parse_ratelimit_headers
 
 from app.errors import HubError, HubProblem
 from app.hub import names, words

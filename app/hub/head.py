@@ -39,7 +39,7 @@ def remote_header(model: RemoteModel, access: Access, waits: Waits = QUICK) -> H
                     with path.open("ab") as head:
                         head.write(_range(line, model, address, begin, end - 1))
                 found = _read(path)
-                if found is not None or end == file.size:
+                if found is not None or end == file.size or not _may_be_one(path):
                     return found
     finally:
         line.close()
@@ -57,6 +57,11 @@ def _range(line: Line, model: RemoteModel, address: str, first: int, last: int) 
             if len(found) > last - first:
                 break
     return bytes(found[: last - first + 1])
+
+
+def _may_be_one(path: Path) -> bool:
+    with path.open("rb") as head:
+        return head.read(4) == b"GGUF"
 
 
 def _read(path: Path) -> Header | None:

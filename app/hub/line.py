@@ -7,6 +7,7 @@ looked up, cannot be cut: those have limits of seconds.
 
 import contextlib
 import json
+import logging
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -15,13 +16,14 @@ from urllib.parse import urlsplit
 
 import httpx2
 from huggingface_hub.errors import HFValidationError
-from huggingface_hub.utils import hf_raise_for_status
-from huggingface_hub.utils._http import hf_request_event_hook
+from huggingface_hub.utils._http import hf_raise_for_status, hf_request_event_hook
 
 from app.errors import HubError, HubProblem
 from app.hub import failures
 from app.hub.access import Access, headers
 
+_TALKERS = ("httpx2", "httpcore2")
+"""They log addresses and headers; the address that a hub redirects to is a key to the file."""
 _MOST_JSON = 64_000_000
 _MOST_REFUSAL = 65_536
 _MOST_REDIRECTS = 8
@@ -66,6 +68,8 @@ class Line:
         self._sockets: list[socket.socket] = []
         self._lock = threading.Lock()
         self._is_cut = False
+        for talker in _TALKERS:
+            logging.getLogger(talker).setLevel(logging.WARNING)
         self._client = httpx2.Client(
             headers=headers(access) | {"accept-encoding": "identity"},
             timeout=httpx2.Timeout(waits.read, connect=waits.connect),

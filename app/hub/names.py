@@ -19,6 +19,7 @@ _QUANTISATION = re.compile(
     r"(?=$|[-._])",
     re.IGNORECASE,
 )
+_NO_OWNERS = {"api", "collections", "datasets", "docs", "papers", "settings", "spaces"}
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069<>:"|?*\\]')
 _MOST_NAME_BYTES = 200
@@ -85,6 +86,8 @@ def _from_address(text: str, endpoint: str) -> Reference:
     parts = [unquote(part) for part in path.split("/") if part]
     if parts[:1] == ["models"]:
         parts = parts[1:]
+    elif parts[:1] and parts[0] in _NO_OWNERS:
+        raise _not_understood(text)
     name, _, tag = parts[1].partition(":") if len(parts) > 1 else ("", "", "")
     repo = _repo("/".join([*parts[:1], name]), text)
     if len(parts) > 4 and parts[2] in {"blob", "resolve", "raw"}:

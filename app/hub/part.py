@@ -96,7 +96,9 @@ class PartFile:
             self._journal.truncate(0)
             self._journal.write(journal.header(self._file))
         except OSError:
+            # Nothing came yet: a refused download leaves nothing behind.
             self._part.close()
+            self.discard()
             raise
 
     def check(self, tell: Tell) -> set[int]:

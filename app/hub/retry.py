@@ -42,7 +42,7 @@ class Retry:
         self._failures += 1
         if self._failures > _TRIES:
             return max(_PROBE, error.wait or 0.0) if self._patient else None
-        delay = min(_LONGEST, _FIRST * 2 ** (self._failures - 1)) * (0.75 + 0.25 * spread)
+        delay: float = min(_LONGEST, _FIRST * 2.0 ** (self._failures - 1)) * (0.75 + 0.25 * spread)
         return max(delay, error.wait or 0.0)
 
 

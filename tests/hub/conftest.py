@@ -17,6 +17,9 @@ from tests.fake_hub import FakeHub
 QUICK = Patience(stall=0.4, read=0.2)
 """For servers that are silent on purpose."""
 
+FOR_EVER = Patience(stall=3600, read=3600, patient=True)
+"""Where only the test ends a wait."""
+
 
 @pytest.fixture
 def hub() -> Iterator[FakeHub]:

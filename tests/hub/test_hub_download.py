@@ -13,11 +13,11 @@ from app.hub import receipts
 from app.hub.access import Access
 from app.hub.download import Download
 from app.hub.line import Cut
-from app.hub.part import PartFile, part_path
+from app.hub.part import PartFile, part_path, written_bytes
 from app.hub.remote import RemoteModel
-from app.hub.transfer import Patience, Phase
+from app.hub.transfer import Phase
 from tests.fake_hub import MIB, Content, Does, FakeHub
-from tests.hub.conftest import QUICK, OnThread, until
+from tests.hub.conftest import FOR_EVER, QUICK, OnThread, until
 
 pytestmark = pytest.mark.slow
 Find = Callable[..., RemoteModel]
@@ -95,28 +95,32 @@ def test_a_server_without_ranges_is_read_from_the_front(hub: FakeHub, models: Pa
 def test_pause_keeps_what_came_and_resume_goes_on(hub: FakeHub, models: Path, find: Find) -> None:
     content = Content(5 * MIB)
     hub.add("o/r", m__gguf=content)
-    reached = threading.Event()
-    hub.script = [Does(call_after=(2 * MIB, reached.set), stall_after=2 * MIB)]
-    first = OnThread(start(find(), models, hub))
-    assert reached.wait(20)
+    hub.script = [Does(stall_after=2 * MIB)]
+    model = find()
+    first = OnThread(Download(model, models, Access(hub.endpoint), patience=FOR_EVER))
+    until(lambda: first.download.standing().done == 2 * MIB)
     first.download.stop()
     assert isinstance(first.join(), Cut)
-    again = start(find(), models, hub)
+    again = start(model, models, hub)
     again.measure()
-    assert again.standing().done in {MIB, 2 * MIB}
+    assert again.standing().done == 2 * MIB
     proven(again.run(), content)
-    assert max(hub.read_twice()) <= MIB
+    assert hub.read_twice() == [0]
 
 
 @pytest.mark.parametrize(
-    "does",
-    [Does(stall_after=0), Does(stall_after=99 * MIB // 100), Does(drip_after=MIB // 2)],
+    ("first", "then"),
+    [
+        (Does(stall_after=0), Does(stall_after=0)),
+        (Does(stall_after=99 * MIB // 100), Does(stall_after=0)),
+        (Does(drip_after=MIB // 2), Does(drip_after=0)),
+    ],
     ids=["at once", "at 99 %", "drip"],
 )
-def test_a_transfer_that_hardly_moves_says_so_and_goes_on_later(hub: FakeHub, models: Path, find: Find, does: Does) -> None:  # fmt: skip
+def test_a_transfer_that_hardly_moves_says_so_and_goes_on_later(hub: FakeHub, models: Path, find: Find, first: Does, then: Does) -> None:  # fmt: skip
     content = Content(MIB)
     hub.add("o/r", m__gguf=content)
-    hub.always = does
+    hub.script, hub.always = [first], then
     with pytest.raises(HubError) as caught:
         start(find(), models, hub).run()
     assert caught.value.problem is HubProblem.STALLED
@@ -134,7 +138,7 @@ def test_stop_ends_a_waiting_transfer(hub: FakeHub, models: Path, find: Find, do
         Does(does.cut_after, does.stall_after, does.drip_after, call_after=(1, asked.set))
     ]
     model = find()
-    running = OnThread(Download(model, models, Access(hub.endpoint), patience=Patience(3600, 3600)))
+    running = OnThread(Download(model, models, Access(hub.endpoint), patience=FOR_EVER))
     if does.stall_after != 0:
         assert asked.wait(20)
     else:
@@ -147,7 +151,7 @@ def test_stop_ends_a_silent_connection(hub: FakeHub, models: Path, find: Find) -
     hub.add("o/r", m__gguf=Content(MIB))
     model = find()
     hub.silent = True
-    running = OnThread(Download(model, models, Access(hub.endpoint), patience=Patience(3600, 3600)))
+    running = OnThread(Download(model, models, Access(hub.endpoint), patience=FOR_EVER))
     until(lambda: any("/resolve/" in asked.path for asked in hub.log))
     running.download.stop()
     assert isinstance(running.join(), Cut)
@@ -208,7 +212,12 @@ def test_damage_while_it_is_verified_is_found_and_repaired(hub: FakeHub, models:
     hub.add("o/r", m__gguf=content)
     model = find()
     part = part_path(models / "o" / "r" / "m.gguf", model.files[0])
-    hub.script = [Does(call_after=(3 * MIB - 100, lambda: damage(part, MIB + 3)))]
+
+    def lose() -> None:
+        until(lambda: written_bytes(models / "o" / "r" / "m.gguf", model.files[0]) == 2 * MIB)
+        damage(part, MIB + 3)
+
+    hub.script = [Does(call_after=(3 * MIB - 100, lose))]
     proven(start(model, models, hub).run(), content)
     assert [(asked.first, asked.sent) for asked in hub.bodies()[1:]] == [(MIB, MIB)]
 
@@ -360,6 +369,7 @@ def test_a_file_too_large_for_the_disk_is_refused_before_the_first_byte(hub: Fak
         start(find(), models, hub).run()
     assert caught.value.problem is HubProblem.DISK
     assert hub.bodies() == []
+    assert left_over(models) == []
 
 
 def test_no_room_is_told_with_both_numbers_before_the_first_byte(hub: FakeHub, models: Path, find: Find) -> None:  # fmt: skip
@@ -369,6 +379,7 @@ def test_no_room_is_told_with_both_numbers_before_the_first_byte(hub: FakeHub, m
         download.run()
     assert caught.value.problem is HubProblem.DISK
     assert hub.bodies() == []
+    assert left_over(models) == []
 
 
 def test_two_at_once_do_not_write_the_same_part(hub: FakeHub, models: Path, find: Find) -> None:

@@ -13,7 +13,7 @@ from app.hub.downloads import Downloads, Row
 from app.hub.queue import State
 from app.hub.remote import RemoteModel
 from tests.fake_hub import MIB, Content, Does, FakeHub
-from tests.hub.conftest import QUICK, until
+from tests.hub.conftest import FOR_EVER, until
 
 pytestmark = pytest.mark.slow
 Find = Callable[..., RemoteModel]
@@ -24,7 +24,7 @@ def open_list(hub: FakeHub, models: Path) -> Iterator[Callable[[], Downloads]]:
     opened: list[Downloads] = []
 
     def build() -> Downloads:
-        opened.append(Downloads(models, Access(hub.endpoint), patience=QUICK))
+        opened.append(Downloads(models, Access(hub.endpoint), patience=FOR_EVER))
         return opened[-1]
 
     yield build

@@ -258,6 +258,7 @@ def test_the_token_is_in_no_log_and_no_error(
     hub.refuse = (500, {"X-Error-Message": f"you sent {TOKEN}"})
     error = refused(who)
     assert TOKEN not in caplog.text
+    assert "Signature" not in caplog.text
     assert TOKEN not in repr(who) + str(error) + repr(error)
     assert hub.log
 

@@ -71,7 +71,8 @@ def test_addresses_that_are_understood(text: str, expected: Reference) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "o", "tiny model", "o/r/x", "https://example.com/o/r", "o/../r", "../r", "o/..", "https://huggingface.co/o",
-     "https://[bad", "ftp://huggingface.co/o/r", "o/r\0", "o/r?x", "o/a--b", "o/r.git", "https://huggingface.co"],
+     "https://[bad", "ftp://huggingface.co/o/r", "o/r\0", "o/r?x", "o/a--b", "o/r.git", "https://huggingface.co", "https://huggingface.co/datasets/o/r",
+     "https://huggingface.co/spaces/o/r"],
 )  # fmt: skip
 def test_addresses_that_are_refused(text: str) -> None:
     with pytest.raises(HubError):
