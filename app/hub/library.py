@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app import paths
 from app.errors import ModelError
-from app.hub import details, disk, names, places, receipts, shelves
+from app.hub import details, disk, extent, names, places, receipts, shelves
 from app.hub.details import Details
 from app.hub.names import Kind
 from app.hub.places import Layout, Place
@@ -60,6 +60,7 @@ class Library:
         self._places = [Place("Tutti", own, Layout.OWN), *others]
         self._lock = threading.Lock()
         self._heads: dict[tuple[str, int, int], Header | str] = {}
+        """Of files by path, size and time of change: what they say, or why they cannot be used."""
 
     def scan(self) -> list[LocalModel]:
         """All of them; a file that is reached on two ways counts once."""
@@ -80,6 +81,11 @@ class Library:
     def _model(self, place: Place, one: Found, states: list[os.stat_result]) -> LocalModel:
         head = self._head(one.files[0], states[0])
         problem = f"its part {one.missing[0]} is missing" if one.missing else ""
+        for path, state in zip(one.files[1:], states[1:], strict=True):
+            other = self._head(path, state)
+            problem = problem or (
+                f"its part {path.name}: {other}" if isinstance(other, str) else ""
+            )
         size = sum(state.st_size for state in states)
         if isinstance(head, str):
             about = Details(names.kind_of(one.files[0].name) or Kind.MODEL)
@@ -107,7 +113,8 @@ class Library:
         if known is not None:
             return known
         try:
-            head: Header | str = read_header(path)
+            read = read_header(path)
+            head: Header | str = extent.problem(path, read) or read
         except ModelError as error:
             head = error.what
         with self._lock:

@@ -13,6 +13,7 @@ from app.errors import ModelError
 from app.hub import library, places
 from app.hub.access import Access
 from app.hub.download import Download
+from app.hub.extent import BLOCKS
 from app.hub.library import Library, LocalModel
 from app.hub.names import Kind
 from app.hub.places import Layout, Place
@@ -115,6 +116,28 @@ def test_a_split_model_is_one_and_an_incomplete_one_says_what_is_missing(own: Pa
     freed = Library(own).remove(found["whole"])
     assert freed == found["whole"].size
     assert not list(own.glob("whole*"))
+
+
+@pytest.mark.parametrize("keep", [0.999, 0.5])
+def test_a_file_that_was_cut_short_is_named(own: Path, talker: Path, keep: float) -> None:
+    data = talker.read_bytes()
+    (own / "m.gguf").write_bytes(data[: int(len(data) * keep)])
+    (one,) = Library(own).scan()
+    assert one.problem.startswith("it was cut short: ")
+    assert not one.chats
+
+
+def test_a_part_that_was_cut_short_is_named(own: Path, talker: Path) -> None:
+    data = talker.read_bytes()
+    (own / "m-00001-of-00002.gguf").write_bytes(data)
+    (own / "m-00002-of-00002.gguf").write_bytes(data[:-100])
+    (one,) = Library(own).scan()
+    assert one.problem.startswith("its part m-00002-of-00002.gguf: it was cut short")
+
+
+def test_the_sizes_of_blocks_are_ggmls() -> None:
+    known = {kind.value: sizes for kind, sizes in gguf.GGML_QUANT_SIZES.items()}
+    assert {kind: known[kind] for kind in BLOCKS} == BLOCKS
 
 
 @pytest.mark.parametrize(
