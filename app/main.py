@@ -101,6 +101,7 @@ def _log_message(kind: "QtMsgType", _: "QMessageLogContext", message: str) -> No
 async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: str) -> int:
     from app.chat.turns import ChatService
     from app.client.local import LocalModel
+    from app.hub import library
     from app.store.conversations import database_path, open_store
     from app.ui import aio, fatal
     from app.ui.collector import Collector
@@ -121,7 +122,7 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
 
     host = LocalModel(params, path=loaded.settings.model_path, states_folder=states_folder())
     chat = ChatService(store, host, lambda: preferences.current)
-    window = Window(chat, store, host, preferences, paths.starter_model(), planner)
+    window = Window(chat, store, host, preferences, paths.starter_model(), planner, library.here())
     async with AsyncExitStack() as end:  # from the last to the first, each whatever the others do
         end.callback(aio.on_signals(window.close))
         end.push_async_callback(store.close)

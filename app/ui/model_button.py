@@ -38,7 +38,7 @@ class ModelButton(QToolButton):
         )
         self._starter.setVisible(starter)
         self._action("Open a model file…", "openModelAction", self.file_requested)
-        self._menu.addSeparator()
+        self._below = self._menu.addSeparator()
         self._reload = self._action("Load again", "reloadModelAction", self.reload_requested)
         self._unload = self._action("Unload", "unloadModelAction", self.unload_requested)
         self.setMenu(self._menu)
@@ -50,6 +50,10 @@ class ModelButton(QToolButton):
         action.setObjectName(name)
         action.triggered.connect(signal)
         return action
+
+    def offer(self, menu: QMenu) -> None:
+        """Add a menu of models to choose from."""
+        self._menu.insertMenu(self._below, menu)
 
     def fit(self, window: int) -> None:
         """Leave the tabs of a window of this width, px, their room."""

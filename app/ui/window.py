@@ -24,6 +24,7 @@ from app.chat.models import Conversation
 from app.chat.ports import Advice, AdviceKind, ConversationStore, ModelHost, ModelState
 from app.chat.turns import ChatService
 from app.errors import AppError
+from app.hub.library import Library
 from app.settings import Settings
 from app.sizing.planner import Planner
 from app.ui import aio, geometry, layout, motion, theme
@@ -32,6 +33,7 @@ from app.ui.chat_settings_dialog import ChatSettingsDialog
 from app.ui.chat_tab import ChatTab
 from app.ui.commands import COMMANDS, ShortcutsDialog
 from app.ui.links import LinkOffer
+from app.ui.local_models import LocalModelsMenu
 from app.ui.model_button import ModelButton
 from app.ui.model_control import ModelControl
 from app.ui.motion import Pulse
@@ -62,6 +64,7 @@ class Window(QMainWindow):
         preferences: Preferences,
         starter: Path | None,
         planner: Planner | None = None,
+        library: Library | None = None,
     ) -> None:
         super().__init__()
         self._planner = planner or Planner()
@@ -81,6 +84,10 @@ class Window(QMainWindow):
         self.model = ModelControl(host, preferences, self.banner, starter, self._busy_count, self)
         self.links = LinkOffer(self.banner, self)
         self.model_button = ModelButton(starter is not None, self)
+        if library is not None:
+            models = LocalModelsMenu(library, self.model_button)
+            models.chosen.connect(self.model.load)
+            self.model_button.offer(models)
         self.pulse = Pulse(self)
         self._actions: dict[str, QAction] = {}
         self._advice_notice: Notice | None = None
