@@ -5,6 +5,7 @@ chat service, the window.  End, in turn: drafts and tabs are kept, turns end, ch
 closes, the lock is given back.  Neither Qt nor llama.cpp is imported by importing this module.
 """
 
+import asyncio
 import logging
 import sys
 from contextlib import AsyncExitStack
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
     from app.client.local import LocalModel
+    from app.hub.service import HubService
     from app.ui.preferences import Preferences
     from app.ui.single_instance import SingleInstance
     from app.ui.window import Window
@@ -101,7 +103,6 @@ def _log_message(kind: "QtMsgType", _: "QMessageLogContext", message: str) -> No
 async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: str) -> int:
     from app.chat.turns import ChatService
     from app.client.local import LocalModel
-    from app.hub import library
     from app.store.conversations import database_path, open_store
     from app.ui import aio, fatal
     from app.ui.collector import Collector
@@ -122,7 +123,7 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
 
     host = LocalModel(params, path=loaded.settings.model_path, states_folder=states_folder())
     chat = ChatService(store, host, lambda: preferences.current)
-    window = Window(chat, store, host, preferences, paths.starter_model(), planner, library.here())
+    window = Window(chat, store, host, preferences, paths.starter_model(), planner)
     async with AsyncExitStack() as end:  # from the last to the first, each whatever the others do
         end.callback(aio.on_signals(window.close))
         end.push_async_callback(store.close)
@@ -136,9 +137,34 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
         if model:
             window.model.load(model)
         end.callback(Collector(window.workspace.busy, window).close)
+        await _offer_models(window, end)
         await window.closed
         await window.shut()
     return 0
+
+
+async def _offer_models(window: "Window", end: AsyncExitStack) -> None:
+    """Let the window find models here and on the hub; once it is shown, for the hub's client takes long to import."""
+    hub, problem = await asyncio.to_thread(_hub)
+    end.push_async_callback(hub.close)
+    from app.hub import library, recommended
+    from app.ui.model_finder import Sources
+
+    window.offer_models(Sources(library.here(), hub, recommended.here()))
+    hub.downloads.restore()
+    if problem:
+        window.tell(problem)
+
+
+def _hub() -> "tuple[HubService, str]":
+    """The hub that the environment names; or the usual one, and what is wrong with that name."""
+    from app.hub import access
+    from app.hub.service import HubService
+
+    try:
+        return HubService(access.from_environment(), paths.models_dir()), ""
+    except AppError as error:
+        return HubService(access.Access(), paths.models_dir()), str(error)
 
 
 def load_params(path: str, current: Settings, plan: Plan) -> LoadParams:

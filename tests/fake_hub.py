@@ -381,7 +381,7 @@ class _Cdn(_Handler):
             self.connection.sendall(data)
             at += len(data)
             self.asked.sent += len(data)
-            if does.call_after and at - first >= does.call_after[0]:
+            if does.call_after and at - first == does.call_after[0]:
                 does.call_after[1]()
             if self.hub.bytes_per_second:
                 late = (at - first) / self.hub.bytes_per_second - (time.monotonic() - began)

@@ -25,9 +25,10 @@ from app.hub.names import Kind
 
 if TYPE_CHECKING:
     from app.hub.access import Access
-    from app.hub.catalog import Catalog, Found
+    from app.hub.catalog import Catalog
     from app.hub.download import Download
     from app.hub.library import LocalModel
+    from app.hub.listing import Found
     from app.hub.remote import RemoteModel
 
 DONE, FAILED, NO_SUCH, STOPPED = 0, 1, 2, 130
@@ -118,7 +119,8 @@ def _sigterm_as_interrupt() -> Iterator[None]:
 def search(arguments: argparse.Namespace) -> int:
     """One repository a line; nothing found is no failure."""
     from app.hub import access
-    from app.hub.catalog import Catalog, Query
+    from app.hub.catalog import Catalog
+    from app.hub.listing import Query
 
     query = Query(
         arguments.text,

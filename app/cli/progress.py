@@ -4,7 +4,7 @@ import shutil
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from app.hub.download import Standing
+    from app.hub.standing import Standing
 
 _WIDTH = 24
 _STEP = 10
@@ -61,7 +61,7 @@ def percent(standing: "Standing") -> int:
 def line(title: str, standing: "Standing", columns: int) -> str:
     """The whole line, cut to the width of the terminal."""
     from app.hub import words
-    from app.hub.transfer import Phase
+    from app.hub.standing import Phase
 
     if standing.error is not None:
         text = f"{standing.error.what} Trying again in {words.duration(standing.wait)}."

@@ -3,12 +3,10 @@
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from huggingface_hub import hf_hub_url
 
-from app.errors import HubError, HubProblem
 from app.hub import access as hub_access
 from app.hub import disk, part, receipts
 from app.hub.access import Access
@@ -16,21 +14,9 @@ from app.hub.line import Line, Waits
 from app.hub.pace import Speed, seconds_left
 from app.hub.part import PartFile
 from app.hub.receipts import Receipt
-from app.hub.remote import RemoteFile, RemoteModel
-from app.hub.transfer import Patience, Phase, Progress, SharedBucket, Transfer
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How far a download is: bytes of all files, what is done now, bytes a second, and seconds until the end."""
-
-    done: int
-    total: int
-    phase: Phase
-    speed: float = 0.0
-    seconds_left: float | None = None
-    error: HubError | None = None
-    wait: float = 0.0
+from app.hub.remote import RemoteFile, RemoteModel, repository_folder
+from app.hub.standing import Phase, Progress, Standing
+from app.hub.transfer import Patience, SharedBucket, Transfer
 
 
 class Download:
@@ -186,15 +172,3 @@ class Download:
 
     def _target(self, file: RemoteFile) -> Path:
         return self._root / file.local
-
-
-def repository_folder(folder: Path, repo: str) -> Path:
-    """Where the files of `repo` lie; raises HubError for a name that is none."""
-    owner, _, name = repo.partition("/")
-    if not owner or not name or "/" in name or {owner, name} & {".", ".."}:
-        raise HubError(
-            "This is not the name of a repository.",
-            "Write it as OWNER/NAME.",
-            problem=HubProblem.NAME,
-        )
-    return folder / owner / name

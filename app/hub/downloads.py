@@ -10,33 +10,22 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from app.errors import HubError, HubProblem
 from app.hub import remote
 from app.hub.access import Access
-from app.hub.download import Download, Standing
+from app.hub.download import Download
 from app.hub.line import Cut
-from app.hub.queue import Entry, Queue, State
+from app.hub.queue import Entry, Queue
 from app.hub.remote import RemoteModel
-from app.hub.transfer import Patience, Phase, SharedBucket
+from app.hub.standing import Phase, Row, Standing, State
+from app.hub.transfer import Patience, SharedBucket
 
 _log = logging.getLogger(__name__)
 _NAME = "downloads.json"
 _MOST_BYTES = 4_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One download as it stands; `error` is why it failed."""
-
-    key: str
-    model: RemoteModel
-    state: State
-    standing: Standing
-    error: HubError | None = None
 
 
 class Downloads:
@@ -94,7 +83,8 @@ class Downloads:
             standing = download.standing()
         if entry.state is State.DONE:
             standing = Standing(entry.model.size, entry.model.size, Phase.PROVING)
-        return Row(key, entry.model, entry.state, standing, entry.error)
+        path = entry.model.target(self._folder)
+        return Row(key, entry.model, entry.state, standing, path, entry.error)
 
     def add(self, model: RemoteModel) -> str:
         """Download it, after those that came before; gives its key."""

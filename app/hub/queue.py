@@ -1,20 +1,10 @@
 """Which downloads run, wait, rest or failed: the policy of the list, in order of arrival.  Pure."""
 
-import enum
 from dataclasses import dataclass, replace
 
 from app.errors import HubError
 from app.hub.remote import RemoteModel
-
-
-class State(enum.StrEnum):
-    """Of one download."""
-
-    WAITING = "waiting"
-    RUNNING = "running"
-    PAUSED = "paused"
-    FAILED = "failed"
-    DONE = "done"
+from app.hub.standing import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """What is to be fetched: frozen descriptions, pinned to one commit and to one content."""
 
 from dataclasses import asdict, dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+from app.errors import HubError, HubProblem
 from app.hub import names
 
 
@@ -38,6 +39,10 @@ class RemoteModel:
         """The name of the file that is loaded."""
         return self.files[0].path.rpartition("/")[2]
 
+    def target(self, folder: Path) -> Path:
+        """The file to load, once it is there, where `folder` is that of all models; raises HubError."""
+        return repository_folder(folder, self.repo) / self.files[0].local
+
     @property
     def key(self) -> str:
         """The same for the same content in the same place."""
@@ -70,3 +75,15 @@ def _text(raw: dict[str, object], key: str) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"no {key}")
     return value
+
+
+def repository_folder(folder: Path, repo: str) -> Path:
+    """Where the files of `repo` lie; raises HubError for a name that is none."""
+    owner, _, name = repo.partition("/")
+    if not owner or not name or "/" in name or {owner, name} & {".", ".."}:
+        raise HubError(
+            "This is not the name of a repository.",
+            "Write it as OWNER/NAME.",
+            problem=HubProblem.NAME,
+        )
+    return folder / owner / name

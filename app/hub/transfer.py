@@ -8,7 +8,6 @@ When the digest is wrong although every block is as it came, wrong bytes came ov
 a second copy is read, and the blocks that differ are taken from it.  If that does not help, the file is not kept.
 """
 
-import enum
 import random
 import threading
 import time
@@ -26,32 +25,10 @@ from app.hub.part import PartFile
 from app.hub.plan import Block, Overrun, Plan
 from app.hub.remote import RemoteFile
 from app.hub.retry import Retry, StallWatch
+from app.hub.standing import Phase, Progress
 
 _SYNC_EVERY = 64 << 20
 _MOST_ROUNDS = 4
-
-
-class Phase(enum.StrEnum):
-    """What a transfer does."""
-
-    CHECKING = "checking what is here"
-    CONNECTING = "connecting"
-    FETCHING = "downloading"
-    WAITING = "waiting"
-    PROVING = "verifying"
-    REPAIRING = "fetching damaged blocks again"
-    COMPARING = "fetching again to find wrong bytes"
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """`done` of `total` bytes of this phase; `error` is what a WAITING one waits for, until `until` of the clock."""
-
-    phase: Phase
-    done: int
-    total: int
-    error: HubError | None = None
-    until: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

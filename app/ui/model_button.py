@@ -21,6 +21,7 @@ class ModelButton(QToolButton):
 
     starter_requested = Signal()
     file_requested = Signal()
+    find_requested = Signal()
     unload_requested = Signal()
     reload_requested = Signal()
 
@@ -52,8 +53,12 @@ class ModelButton(QToolButton):
         return action
 
     def offer(self, menu: QMenu) -> None:
-        """Add a menu of models to choose from."""
+        """Add a menu of models to choose from, and the way to more of them."""
         self._menu.insertMenu(self._below, menu)
+        find = QAction("Find and download models…", self._menu)
+        find.setObjectName("findModelsAction")
+        find.triggered.connect(self.find_requested)
+        self._menu.insertAction(self._below, find)
 
     def fit(self, window: int) -> None:
         """Leave the tabs of a window of this width, px, their room."""

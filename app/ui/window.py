@@ -24,7 +24,6 @@ from app.chat.models import Conversation
 from app.chat.ports import Advice, AdviceKind, ConversationStore, ModelHost, ModelState
 from app.chat.turns import ChatService
 from app.errors import AppError
-from app.hub.library import Library
 from app.settings import Settings
 from app.sizing.planner import Planner
 from app.ui import aio, geometry, layout, motion, theme
@@ -33,9 +32,9 @@ from app.ui.chat_settings_dialog import ChatSettingsDialog
 from app.ui.chat_tab import ChatTab
 from app.ui.commands import COMMANDS, ShortcutsDialog
 from app.ui.links import LinkOffer
-from app.ui.local_models import LocalModelsMenu
 from app.ui.model_button import ModelButton
 from app.ui.model_control import ModelControl
+from app.ui.model_finder import ModelFinder, Sources
 from app.ui.motion import Pulse
 from app.ui.plain import one_line
 from app.ui.preferences import Preferences
@@ -64,7 +63,6 @@ class Window(QMainWindow):
         preferences: Preferences,
         starter: Path | None,
         planner: Planner | None = None,
-        library: Library | None = None,
     ) -> None:
         super().__init__()
         self._planner = planner or Planner()
@@ -84,10 +82,7 @@ class Window(QMainWindow):
         self.model = ModelControl(host, preferences, self.banner, starter, self._busy_count, self)
         self.links = LinkOffer(self.banner, self)
         self.model_button = ModelButton(starter is not None, self)
-        if library is not None:
-            models = LocalModelsMenu(library, self.model_button)
-            models.chosen.connect(self.model.load)
-            self.model_button.offer(models)
+        self._finder: ModelFinder | None = None
         self.pulse = Pulse(self)
         self._actions: dict[str, QAction] = {}
         self._advice_notice: Notice | None = None
@@ -114,11 +109,17 @@ class Window(QMainWindow):
         if self.workspace.front is not None:
             self.workspace.front.focus_composer()
 
+    def offer_models(self, sources: Sources) -> None:
+        """Let the user find models there; to be called once."""
+        self._finder = ModelFinder(sources, self.model, self.model_button, self.banner, self)
+
     async def shut(self) -> None:
         """Keep what shall be there the next time; to be called once, after `closed`."""
         self._poll.stop()
         self.pulse.allow(False)
         self.model.shut()
+        if self._finder is not None:
+            self._finder.shut()
         for dialog in self.findChildren(QDialog):
             dialog.reject()
         for step in (self._keep_geometry, self.workspace.shut, self._preferences.save):

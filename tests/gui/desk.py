@@ -18,10 +18,10 @@ from PySide6.QtWidgets import QWidget
 from app import settings
 from app.chat.events import ChatEvent, TurnChanged
 from app.chat.turns import ChatService
-from app.hub.library import Library
 from app.settings import Settings
 from app.store.conversations import SqliteStore, database_path, open_store
 from app.ui.chat_tab import ChatTab
+from app.ui.model_finder import Sources
 from app.ui.preferences import Preferences
 from app.ui.window import Window
 from tests.fakes import FakeGenerator, FakeModelHost
@@ -125,7 +125,7 @@ async def open_desk(
     current: Settings | None = None,
     starter: Path | None = Path("/models/starter.gguf"),
     wrap: Callable[[SqliteStore], SqliteStore] | None = None,
-    library: Library | None = None,
+    sources: Sources | None = None,
 ) -> Desk:
     """A window over the store of this test's folder, as a start of the app makes it."""
     store = await open_store(database_path())
@@ -133,8 +133,10 @@ async def open_desk(
     generator, host = generator or FakeGenerator(), host or FakeModelHost()
     preferences = Preferences(current or Settings(), settings.settings_path())
     chat = ChatService(store, generator, lambda: preferences.current)
-    window = Window(chat, store, host, preferences, starter, library=library)
+    window = Window(chat, store, host, preferences, starter)
     await window.start()
+    if sources is not None:
+        window.offer_models(sources)
     window.activateWindow()
     desk = Desk(window, chat, store, generator, host, preferences)
     chat.subscribe(desk.hear)

@@ -6,6 +6,7 @@ from app.hub import places
 from app.hub.library import Library
 from tests import tiny_models
 from tests.gui.desk import until
+from tests.gui.hubs import sources
 
 
 def menu(desk):
@@ -44,7 +45,7 @@ def test_models_of_all_places_are_offered_and_one_click_loads_one(with_desk, tmp
         await until(lambda: desk.host.loads == [str(other / "theirs.gguf")])
         found.close()
 
-    with_desk(scenario, library=Library(own, places.named([other])))
+    with_desk(scenario, sources=sources(Library(own, places.named([other]))))
 
 
 def test_a_computer_without_models_says_so_and_sees_one_that_comes(with_desk, tmp_path):
@@ -62,4 +63,4 @@ def test_a_computer_without_models_says_so_and_sees_one_that_comes(with_desk, tm
         await until(lambda: texts(found)[0].startswith("new  ·  "))
         found.close()
 
-    with_desk(scenario, library=Library(own))
+    with_desk(scenario, sources=sources(Library(own)))

@@ -6,7 +6,8 @@ import pytest
 
 from app.errors import HubError, HubProblem
 from app.hub.access import Access
-from app.hub.catalog import Catalog, Query
+from app.hub.catalog import Catalog
+from app.hub.listing import Query
 from app.hub.names import Kind
 from app.hub.offers import advice, choose
 from tests.fake_hub import MIB, Content, FakeHub

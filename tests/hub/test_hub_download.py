@@ -15,7 +15,7 @@ from app.hub.download import Download
 from app.hub.line import Cut
 from app.hub.part import PartFile, part_path, written_bytes
 from app.hub.remote import RemoteModel
-from app.hub.transfer import Phase
+from app.hub.standing import Phase
 from tests.fake_hub import MIB, Content, Does, FakeHub
 from tests.hub.conftest import FOR_EVER, QUICK, OnThread, until
 

@@ -9,9 +9,9 @@ import pytest
 
 from app.errors import HubProblem
 from app.hub.access import Access
-from app.hub.downloads import Downloads, Row
-from app.hub.queue import State
+from app.hub.downloads import Downloads
 from app.hub.remote import RemoteModel
+from app.hub.standing import Row, State
 from tests.fake_hub import MIB, Content, Does, FakeHub
 from tests.hub.conftest import FOR_EVER, until
 

@@ -14,9 +14,10 @@ import pytest
 from app.errors import HubError, HubProblem
 from app.hub import access, failures
 from app.hub.access import Access
-from app.hub.catalog import Catalog, Query
+from app.hub.catalog import Catalog
 from app.hub.download import Download
 from app.hub.line import Cut, Waits
+from app.hub.listing import Query
 from app.hub.transfer import Patience
 from tests.fake_hub import MIB, Content, FakeHub
 from tests.hub.conftest import until

@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from app.errors import HubError, HubProblem
-from app.hub.queue import Queue, State
+from app.hub.queue import Queue
 from app.hub.remote import RemoteFile, RemoteModel
+from app.hub.standing import State
 
 MODELS = [RemoteModel("o/r", "c" * 40, (RemoteFile(f"m{i}.gguf", 10, f"{i}" * 64),)) for i in range(5)]  # fmt: skip
 which = st.sampled_from(MODELS)

@@ -10,8 +10,7 @@ import pytest
 from app.__main__ import main
 from app.cli.progress import Bar, line, percent
 from app.errors import HubError, HubProblem
-from app.hub.download import Standing
-from app.hub.transfer import Phase
+from app.hub.standing import Phase, Standing
 from tests.fake_hub import MIB, Content, FakeHub
 
 pytestmark = pytest.mark.slow
