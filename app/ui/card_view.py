@@ -18,7 +18,10 @@ _FEATURES = (
 
 
 def readable(card: str) -> str:
-    """The words of a card: without its table of facts, markup of web pages, and pictures; bounded."""
+    """The words of a card: without its table of facts, markup of web pages, and pictures; bounded.
+
+    Takes up to a tenth of a second for a hostile one: not for the window's thread.
+    """
     text = _FRONT.sub("", card[: 4 * _LONGEST], count=1)
     text = _COMMENT.sub("", text)
     text = _PICTURE.sub(lambda match: match[1], _TAG.sub("", text))
@@ -37,8 +40,9 @@ class CardView(QTextBrowser):
         self.setOpenLinks(False)
         self.setOpenExternalLinks(False)
 
-    def show_card(self, card: str) -> None:
-        self.document().setMarkdown(readable(card), _FEATURES)
+    def show_text(self, text: str) -> None:
+        """Show what `readable` made of a card."""
+        self.document().setMarkdown(text, _FEATURES)
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         """Nothing, whatever it is: a pipe would be waited for and a share would be sent the user's name."""

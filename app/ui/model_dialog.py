@@ -25,6 +25,7 @@ from app.hub.port import Hub
 from app.hub.remote import RemoteModel
 from app.hub.standing import Row
 from app.ui import aio, geometry, theme
+from app.ui.card_view import readable
 from app.ui.download_list import DownloadList
 from app.ui.hub_filters import HubFilters
 from app.ui.hub_search import HubSearch
@@ -69,6 +70,7 @@ class ModelDialog(QDialog):
         self._heading.setWordWrap(True)
         self._again = QPushButton("Try again", self)
         self._again.setObjectName("hubAgainButton")
+        self._again.setAccessibleName("Try again")
         self._again.setProperty("role", "link")
         self.page = ModelPage(self)
         self.downloads = DownloadList(self)
@@ -240,7 +242,7 @@ class ModelDialog(QDialog):
             card = await self._hub.card(repository.repo, repository.commit)
         except HubError as error:
             card = f"Its description cannot be shown: {error.what}"
-        self.page.card.show_card(card)
+        self.page.card.show_text(await asyncio.to_thread(readable, card))
 
     def _look_at_fit(self, model: RemoteModel) -> None:
         self._stop(self._fitting)

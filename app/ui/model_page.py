@@ -83,7 +83,7 @@ class ModelPage(QWidget):
         self._said.setText(text)
         self._facts.setText("")
         self.show_fit("")
-        self.card.show_card("")
+        self.card.show_text("")
         self._offers.clear()
         self._arrange()
 
@@ -95,7 +95,7 @@ class ModelPage(QWidget):
         gated = f"Its licence has to be accepted at {page} first; then HF_TOKEN lets Tutti in."
         nothing = "" if repository.offers else "It has no model in the GGUF format."
         self._said.setText(gated if repository.about.gated else nothing)
-        self.card.show_card("")
+        self.card.show_text("")
         self._offers.blockSignals(True)
         self._offers.clear()
         for offer in repository.offers:

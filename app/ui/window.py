@@ -289,6 +289,10 @@ class Window(QMainWindow):
     def openModel(self) -> None:
         self.model.choose_file()
 
+    def findModels(self) -> None:
+        if self._finder is not None:
+            self._finder.open()
+
     @aio.async_slot
     async def settings(self) -> None:
         state = self._host.state

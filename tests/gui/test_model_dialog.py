@@ -21,6 +21,7 @@ from app.ui.download_list import DownloadRow
 from tests.fakes import FakeModelHost
 from tests.gui.desk import turns_of_the_loop, until
 from tests.gui.hubs import FakeHub, sources
+from tests.gui.test_names import nameless
 
 
 async def opened(desk):
@@ -59,6 +60,7 @@ def test_it_opens_with_what_is_recommended_and_asks_nothing(with_desk):
         assert part(dialog, QLineEdit, "hubSearchField").hasFocus()
         await turns_of_the_loop()
         assert hub.asked == []
+        assert nameless(dialog) == []
         # A second wish brings the same one forward.
         assert await opened(desk) is dialog
 
@@ -90,6 +92,7 @@ def test_from_search_to_chat(with_desk):
         assert hub.downloads.asked == [("add", "m-Q4_K_M.gguf")]
         row = dialog.findChild(DownloadRow)
         await until(row.isVisible)
+        assert nameless(dialog) == []
         hub.downloads.move(State.RUNNING, 0.5, speed=12e6, seconds_left=83.0)
         await until(
             lambda: "50 % · 1.0 GB of 2.0 GB · 12.0 MB/s · 83 s left" in row.accessibleName()
@@ -269,7 +272,7 @@ def test_a_card_is_read_without_facts_markup_and_pictures():
 def test_a_card_loads_nothing(qtbot):
     view = CardView()
     qtbot.addWidget(view)
-    view.show_card(CARD)
+    view.show_text(readable(CARD))
     assert "Title" in view.toPlainText()
     assert "picture" in view.toPlainText()
     for kind in (QTextDocument.ResourceType.ImageResource, QTextDocument.ResourceType.HtmlResource):
@@ -282,5 +285,5 @@ def test_a_huge_or_broken_card_is_bounded(qtbot):
     view = CardView()
     qtbot.addWidget(view)
     for card in ("---\n" * 10_000, "<" * 100_000, "![" * 50_000, "<!--" * 10_000, "[a](" * 20_000):
-        view.show_card(card)
+        view.show_text(readable(card))
         assert len(view.toPlainText()) <= 20_001
