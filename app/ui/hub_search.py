@@ -68,8 +68,9 @@ class HubSearch(QObject):
         try:
             answer = await self._hub.search(query, page)
         except HubError as error:
-            self._settle(task)
-            self.failed.emit(error)
+            if self._task is task:
+                self._settle(task)
+                self.failed.emit(error)
             return
         if self._task is not task:
             return

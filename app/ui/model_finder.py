@@ -18,6 +18,7 @@ from app.ui.model_dialog import ModelDialog
 from app.ui.plain import one_line
 
 _LOOK_MS = 250
+_MOVING = (State.WAITING, State.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class ModelFinder(QObject):
             self._dialog.use_wanted.connect(self._use)
             self._dialog.finished.connect(self._closed)
             self._look()
+            self._timer.start()
             self._dialog.show()
         self._dialog.raise_()
         self._dialog.activateWindow()
@@ -78,6 +80,8 @@ class ModelFinder(QObject):
         rows = self._sources.hub.downloads.rows()
         if self._dialog is not None:
             self._dialog.show_downloads(rows)
+        elif not any(row.state in _MOVING for row in rows):
+            self._timer.stop()
         before, self._states = self._states, {row.key: row.state for row in rows}
         for row in rows:
             if before.get(row.key, row.state) is not row.state and self._dialog is None:

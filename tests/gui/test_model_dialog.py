@@ -214,7 +214,14 @@ def test_a_failure_is_told_in_place_and_can_be_tried_again(with_desk):
     with_desk(scenario, sources=sources(hub=hub))
 
 
-def test_a_download_that_ends_behind_a_closed_dialog_is_told(with_desk):
+@pytest.mark.parametrize(
+    ("state", "error", "words"),
+    [
+        (State.DONE, None, "m-Q4_K_M.gguf is downloaded."),
+        (State.FAILED, HubError("The disk is full.", problem=HubProblem.DISK), "The download of m-Q4_K_M.gguf stopped: The disk is full."),
+    ],
+)  # fmt: skip
+def test_a_download_that_ends_behind_a_closed_dialog_is_told(with_desk, state, error, words):
     hub = FakeHub()
 
     async def scenario(desk):
@@ -225,17 +232,13 @@ def test_a_download_that_ends_behind_a_closed_dialog_is_told(with_desk):
         desk.click(button)
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
         await until(lambda: not desk.window.findChild(QWidget, "modelDialog"))
-        hub.downloads.move(
-            State.FAILED, 0.5, HubError("The disk is full.", problem=HubProblem.DISK)
-        )
-        await until(lambda: "The disk is full." in desk.window.banner.text())
-        hub.downloads.move(State.DONE, 1.0)
-        await until(lambda: desk.window.banner.text() == "m-Q4_K_M.gguf is downloaded.")
+        hub.downloads.move(state, 1.0, error)
+        await until(lambda: desk.window.banner.text() == words)
 
     with_desk(scenario, sources=sources(hub=hub))
 
 
-def test_closing_the_window_ends_what_was_asked(with_desk):
+def test_closing_the_dialog_ends_what_was_asked(with_desk):
     hub = FakeHub()
 
     async def scenario(desk):
@@ -243,7 +246,6 @@ def test_closing_the_window_ends_what_was_asked(with_desk):
         hub.gate.clear()
         choose(part(dialog, QListWidget, "hubResults"), 0)
         await until(lambda: hub.asked)
-        desk.window.close()
         dialog.reject()
         await until(lambda: hub.cancelled)
 
