@@ -111,9 +111,10 @@ class DownloadRow(QWidget):
         self._name(self._drop, "Hide" if row.state is State.DONE else "Cancel", title)
 
     def _name(self, button: QPushButton, text: str, title: str) -> None:
-        if button.text() != text:
+        spoken = f"{text}: {title}"
+        if button.accessibleName() != spoken:
             button.setText(text)
-            button.setAccessibleName(f"{text}: {title}")
+            button.setAccessibleName(spoken)
 
     def _act(self) -> None:
         match self._state:

@@ -64,7 +64,6 @@ class ModelFinder(QObject):
             self._look()
             self._timer.start()
             self._dialog.show()
-        self._dialog.raise_()
         self._dialog.activateWindow()
 
     def shut(self) -> None:

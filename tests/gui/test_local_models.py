@@ -26,7 +26,7 @@ def test_models_of_all_places_are_offered_and_one_click_loads_one(with_desk, tmp
     own, other = tmp_path / "own", tmp_path / "a & b"
     own.mkdir()
     other.mkdir()
-    tiny_models.talker(own / "<b>mine</b>.gguf")
+    tiny_models.talker(own / "<b>mine.gguf")
     tiny_models.attention(other / "theirs.gguf")
     (own / "damaged.gguf").write_bytes(b"GGUF\x03")
     (own / "mmproj.gguf").write_bytes(b"no")
@@ -34,16 +34,15 @@ def test_models_of_all_places_are_offered_and_one_click_loads_one(with_desk, tmp
     async def scenario(desk):
         found = menu(desk)
         assert texts(found) == ["Looking…"]
-        found.popup(desk.window.pos())
+        found.aboutToShow.emit()
         await until(lambda: len(found.actions()) == 2)
         first, second = found.actions()
-        assert first.text().startswith("<b>mine</b>  ·  ")
+        assert first.text().startswith("<b>mine  ·  ")
         assert second.text().startswith("theirs  ·  ")
         assert str(own) in first.toolTip()
         assert "a &amp; b" in second.toolTip()
         second.trigger()
         await until(lambda: desk.host.loads == [str(other / "theirs.gguf")])
-        found.close()
 
     with_desk(scenario, sources=sources(Library(own, places.named([other]))))
 
@@ -53,14 +52,12 @@ def test_a_computer_without_models_says_so_and_sees_one_that_comes(with_desk, tm
 
     async def scenario(desk):
         found = menu(desk)
-        found.popup(desk.window.pos())
+        found.aboutToShow.emit()
         await until(lambda: texts(found) == ["There is none yet"])
         assert not found.actions()[0].isEnabled()
-        found.close()
         own.mkdir()
         tiny_models.talker(own / "new.gguf")
-        found.popup(desk.window.pos())
+        found.aboutToShow.emit()
         await until(lambda: texts(found)[0].startswith("new  ·  "))
-        found.close()
 
     with_desk(scenario, sources=sources(Library(own)))
