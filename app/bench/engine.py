@@ -26,6 +26,7 @@ from app.wire import (
     Loaded,
     LoadParams,
     Message,
+    Priority,
     Sampling,
     Step,
     Submit,
@@ -102,16 +103,18 @@ class Engine:
     async def stop(self) -> None:
         await self._child.stop()
 
-    def submit(self, prompt: Ids, wanted: int) -> Asked:
+    def submit(self, prompt: Ids, wanted: int, priority: Priority = Priority.NORMAL) -> Asked:
         """A greedy answer of exactly `wanted` tokens; 0 only reads the prompt."""
         asked = Asked(next(self._ids), prompt, wanted, time.perf_counter())
         self._asked[asked.id] = asked
-        self._child.send(Submit(asked.id, prompt, GREEDY, max_tokens=wanted, ignore_eos=True))
+        self._child.send(
+            Submit(asked.id, prompt, GREEDY, max_tokens=wanted, priority=priority, ignore_eos=True)
+        )
         return asked
 
-    async def ask(self, prompt: Ids, wanted: int) -> Asked:
+    async def ask(self, prompt: Ids, wanted: int, priority: Priority = Priority.NORMAL) -> Asked:
         """Submit, and wait for the whole answer; raises EngineError where it ends otherwise."""
-        asked = self.submit(prompt, wanted)
+        asked = self.submit(prompt, wanted, priority)
         await self.whole(asked)
         return asked
 

@@ -16,7 +16,7 @@ from app.engine.cost import CostModel, Shape
 from app.engine.hit_rate import HitRate
 from app.engine.outbox import Outbox
 from app.engine.pool import Pool, Slot
-from app.engine.scheduler import Pace, Plan, choose_rows, plan, prefill_budget
+from app.engine.scheduler import Pace, Plan, choose_rows, more_urgent, plan, prefill_budget
 from app.engine.sequence import Sequence
 from app.engine.state_files import StateFiles
 from app.wire import Abort, Counters, FinishReason, Priority, RecentHits, Step, Submit
@@ -166,7 +166,7 @@ class Engine:
         running = self._make_room_for_rows()
         reading = [sequence for sequence in self._active() if sequence.reading]
         while True:
-            budget = self._prefill_budget(len(running), reading)
+            budget = self._prefill_budget(running, reading)
             current = plan(running, reading, budget)
             if not current.empty or len(reading) < 2:
                 return current
@@ -185,10 +185,13 @@ class Engine:
             running = [sequence for sequence in running if sequence is not victim]
         return running
 
-    def _prefill_budget(self, rows: int, reading: list[Sequence]) -> int:
+    def _prefill_budget(self, running: list[Sequence], reading: list[Sequence]) -> int:
+        rows = len(running)
         wanted = sum(sequence.remaining for sequence in reading)
         limit = min(self._info.batch - rows, wanted)
-        budget = min(limit, prefill_budget(self._cost, self._pace, rows, self._pool.cells.used))
+        used = self._pool.cells.used
+        urgent = more_urgent(reading, running)
+        budget = min(limit, prefill_budget(self._cost, self._pace, rows, used, urgent=urgent))
         self._pool.make_free(rows + budget)
         return min(budget, self._pool.cells.free - rows)
 

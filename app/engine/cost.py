@@ -9,7 +9,8 @@ kernels than one that also reads:
 `rows` are decode rows, `chunk` prefill tokens, `cells` the used cells of the pool (attention looks at all of
 them), in thousands.  A token costs a hundred times more on one machine than on another, so nothing is assumed:
 a first small chunk is the only constant.  A step that took far longer than foreseen (the machine was busy with
-something else) counts only in part.
+something else) counts only in part.  How far mixed steps overshoot is followed too, for a promise about the
+longest gap is not kept by steps that are right on average.
 """
 
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ _FIRST_CHUNK = 32
 _OUTLIER = 3.0
 _PRIOR_VARIANCE = 1e3
 _MOST_VARIANCE = 1e6
+_QUANTILE = 0.98
+_QUANTILE_RATE = 0.05
+_FIRST_MARGIN, _MOST_MARGIN = 1.2, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +44,30 @@ class CostModel:
     def __init__(self) -> None:
         self._decode = _Fit(3)
         self._mixed = _Fit(4)
+        self._margin = _FIRST_MARGIN
+
+    @property
+    def margin(self) -> float:
+        """What all but a few mixed steps stay under, as a multiple of the time that was expected of them; at least 1.
+
+        The 98th percentile by stochastic approximation (Robbins and Monro, 1951).
+        """
+        return self._margin
 
     def observe(self, shape: Shape, seconds: float) -> None:
         """Learn from a step."""
         if shape.chunk:
+            expected = self._mixed.predict(_mixed(shape))
+            if expected and self._mixed.knows:
+                self._follow_margin(seconds / expected)
             self._mixed.learn(_mixed(shape), seconds)
         elif shape.rows:
             self._decode.learn(_decode(shape), seconds)
+
+    def _follow_margin(self, ratio: float) -> None:
+        over = ratio > self._margin
+        self._margin += _QUANTILE_RATE * (_QUANTILE - (not over))
+        self._margin = min(max(self._margin, 1.0), _MOST_MARGIN)
 
     def seconds(self, shape: Shape) -> float | None:
         """The expected time of a step; None while nothing like it was seen."""
@@ -80,12 +101,18 @@ class _Fit:
         self._weights = np.zeros(size)
         self._variance: npt.NDArray[Any] = np.eye(size) * _PRIOR_VARIANCE
         self._scale = 0.0
+        self._size = size
         self._seen = 0
+
+    @property
+    def knows(self) -> bool:
+        """Whether enough was seen to tell a step that was slow from one that was not understood."""
+        return self._seen >= 4 * self._size
 
     def learn(self, features: npt.NDArray[np.float64], seconds: float) -> None:
         expected = self.predict(features)
         # While little is known, a step may well be far from what was expected.
-        if expected and self._seen >= 4 * len(features):
+        if expected and self.knows:
             seconds = min(seconds, _OUTLIER * expected)
         self._seen += 1
         self._scale = max(self._scale * _FORGETTING, seconds)

@@ -23,14 +23,16 @@ TURN_SECONDS = 2.0
 class Pace:
     """How a step's time is spent.
 
-    While others are writing, a step may take `gap` times as long as one without prefill; alone, reading may
-    take `alone_seconds`, which bounds how late a new request or a cancel is heard.  `floor` tokens are always
-    read, so that reading never starves.
+    While others are writing, a step may take `gap` times as long as one without prefill, at the longest; alone,
+    reading may take `alone_seconds`, which bounds how late a new request or a cancel is heard.  `floor` tokens are always
+    read, so that reading never starves.  The gap is `urgent` times as long while the prompt that is read is more
+    urgent than all that is written: somebody looks at that chat, and nobody at the others.
     """
 
     gap: float = 3.0
     alone_seconds: float = 0.5
-    floor: int = 8
+    floor: int = 4
+    urgent: float = 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,24 @@ class Plan:
         return not self.rows and not self.chunks
 
 
-def prefill_budget(cost: CostModel, pace: Pace, rows: int, cells: int) -> int:
-    """How many prompt tokens the next step may read beside `rows` decode rows, with `cells` cells in use."""
+def prefill_budget(
+    cost: CostModel, pace: Pace, rows: int, cells: int, *, urgent: bool = False
+) -> int:
+    """How many prompt tokens the next step may read beside `rows` decode rows, with `cells` cells in use.
+
+    `urgent` says that what is read is more urgent than all of the rows.
+    """
     alone = cost.seconds(Shape(rows, 0, cells)) if rows else None
-    seconds = pace.alone_seconds if alone is None else pace.gap * alone
+    gap = pace.gap * pace.urgent if urgent else pace.gap
+    seconds = pace.alone_seconds if alone is None else gap * alone / cost.margin
     return max(pace.floor, cost.chunk_for(seconds, rows, cells))
+
+
+def more_urgent(reading: Seq[Sequence], running: Seq[Sequence]) -> bool:
+    """Whether the most urgent of `reading` is of a higher class than every one of `running`."""
+    if not reading or not running:
+        return False
+    return min(one.level for one in reading) < min(one.level for one in running)
 
 
 def reading_order(reading: Seq[Sequence]) -> list[Sequence]:

@@ -1,6 +1,7 @@
 """The cost model learns a machine from its steps."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,3 +88,45 @@ def test_a_machine_that_becomes_slower_is_followed() -> None:
     found = cost.seconds(Shape(4, 0, 1000))
     assert found is not None
     assert 0.06 < found < 0.1
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
+def test_the_longest_gaps_keep_the_promise_on_a_noisy_machine(noise: float) -> None:
+    """Steps that are right on average would be over the promised gap every second time."""
+    random = np.random.default_rng(7)
+    machine = (2e-3, 8e-3, 5e-3, 1e-4)
+    cost, pace, over = CostModel(), Pace(), 0
+    for step in range(600):
+        chunk = prefill_budget(cost, pace, 4, 1000) if step % 2 else 0
+        shape = Shape(4, chunk, 1000)
+        seconds = true_seconds(machine, shape) * float(np.exp(random.normal(0, noise)))
+        cost.observe(shape, seconds)
+        if step >= 200:
+            over += seconds > pace.gap * true_seconds(machine, Shape(4, 0, 1000))
+    assert over <= 8, f"{over} of 200 mixed steps"
+
+
+def test_a_machine_without_noise_gives_nothing_away() -> None:
+    cost = CostModel()
+    for step in range(600):
+        cost.observe(Shape(4, 16 + step % 7, 1000), 0.02 + 0.005 * (16 + step % 7))
+    assert cost.margin < 1.06
+
+
+@settings(max_examples=50)
+@given(machine=machines, rows=st.integers(1, 16))
+def test_an_urgent_prompt_may_take_more_of_a_step(
+    machine: tuple[float, float, float, float], rows: int
+) -> None:
+    cost, pace = CostModel(), Pace()
+    for step in range(40):
+        shape = Shape(rows, 16 + step % 5 if step % 2 else 0, 1000)
+        cost.observe(shape, true_seconds(machine, shape))
+    usual = prefill_budget(cost, pace, rows, 1000)
+    urgent = prefill_budget(cost, pace, rows, 1000, urgent=True)
+    assert urgent >= usual >= pace.floor
+    alone = cost.seconds(Shape(rows, 0, 1000))
+    assert alone is not None
+    assert (urgent > usual) or cost.chunk_for(
+        pace.gap * pace.urgent * alone, rows, 1000
+    ) <= pace.floor

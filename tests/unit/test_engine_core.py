@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from app.engine.backend import Batch, DecodeResult, MemoryKind
+from app.engine.core import Engine
 from app.engine.fake import FakeBackend
 from app.wire import Abort, FinishReason, Priority, Sampling, Submit
-from tests.engine_run import GREEDY, Run, finish, make_run, request
+from tests.engine_run import GREEDY, Clock, Run, finish, make_run, request
 
 SHARED = tuple(range(1, 50))
 
@@ -356,3 +357,37 @@ def test_who_waits_costs_nothing_when_left_and_the_next_begins_with_the_step_aft
     finish(run)
     assert 2 not in run.tokens
     assert len(run.tokens[1]) == len(run.tokens[3]) == 50
+
+
+class Timed(FakeBackend):
+    """Every token of a batch takes a hundredth of a second."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(cells=4000, batch=512)
+        self.clock = clock
+
+    def decode(self, batch: Batch) -> DecodeResult:
+        self.clock.now += 0.01 * batch.size
+        return super().decode(batch)
+
+
+def longest_chunk(priority: Priority) -> int:
+    """Of a long prompt of this class, read while two other chats write."""
+    clock = Clock(tick=0.0)
+    backend = Timed(clock)
+    engine = Engine(backend, most_running=4, clock=clock, new_seed=lambda: 3)
+    run = Run(engine)
+    for number in (1, 2):
+        engine.submit(replace(request(number, (number,) * 60, limit=400), priority=Priority.NORMAL))
+    while engine.step().counters.rows < 2:
+        pass
+    engine.submit(replace(request(3, (7,) * 900, limit=1), priority=priority))
+    chunks = []
+    while 3 not in run.ends:
+        chunks.append(run.step().counters.chunk)
+    return max(chunks[1:-1])
+
+
+def test_the_front_chat_is_read_faster_while_only_others_write() -> None:
+    equal, front = longest_chunk(Priority.NORMAL), longest_chunk(Priority.FRONT)
+    assert front > 2 * equal >= 2 * 4

@@ -10,14 +10,19 @@ from app.bench.prompts import ids
 from app.bench.rows.row import Row, Setup
 from app.bench.steps import decoding, step_seconds
 from app.settings import GAPS, Settings
+from app.wire import Priority
 
+_FRONT = "front"
 _BEFORE = 30
 """Steps of the streams alone, from which their usual gap is known."""
 
 
 @dataclass(frozen=True)
 class PaceRow(Row):
-    """As `stall`, in the engine alone, at every setting of the pace."""
+    """As `stall`, in the engine alone, at every setting of the pace.
+
+    At the default setting also with the prompt in the front chat, and the others behind it.
+    """
 
     kind: ClassVar[str] = "pace"
     about: ClassVar[str] = "N sequences write, a prompt of T tokens comes: at every setting of pace"
@@ -31,36 +36,36 @@ class PaceRow(Row):
     @property
     def figures(self) -> tuple[Figure, ...]:
         default = Settings().pace
-        return tuple(
-            figure
-            for name in GAPS
-            for figure in (
-                Figure(
-                    f"times:{name}",
-                    f"{name}: longest over usual gap",
-                    "x",
-                    2,
-                    at_most(GAPS[name]) if name == default else None,
-                ),
-                Figure(f"first:{name}", f"{name}: the prompt's time to first token", "s", 2),
+        found: list[Figure] = []
+        for name in (*GAPS, _FRONT):
+            words = f"{default}, prompt in front" if name == _FRONT else name
+            goal = at_most(GAPS[default]) if name == default else None
+            found += (
+                Figure(f"times:{name}", f"{words}: longest over usual gap", "x", 2, goal),
+                Figure(f"first:{name}", f"{words}: time to first token", "s", 2),
             )
-        )
+        return tuple(found)
 
     async def ours(self, setup: Setup, seed: int) -> Values:
         found: dict[str, float] = {}
-        for name, gap in GAPS.items():
+        runs: list[tuple[str, float, Priority]] = [
+            *((name, gap, Priority.NORMAL) for name, gap in GAPS.items()),
+            (_FRONT, GAPS[Settings().pace], Priority.FRONT),
+        ]
+        for name, gap, priority in runs:
             params = replace(setup.engine(chats=self.sequences + 1), gap=gap)
             async with running_engine(params) as engine:
-                found[f"times:{name}"], found[f"first:{name}"] = await self._stall(engine, seed)
+                times, first = await self._stall(engine, seed, priority)
+            found |= {f"times:{name}": times, f"first:{name}": first}
         return found
 
-    async def _stall(self, engine: Engine, seed: int) -> tuple[float, float]:
+    async def _stall(self, engine: Engine, seed: int, priority: Priority) -> tuple[float, float]:
         """The longest gap over the usual one, and seconds to the prompt's first token."""
         for number in range(self.sequences):
             engine.submit(ids(seed + number, self.prompt, engine.vocabulary), self.written)
         await engine.until(lambda _: len(decoding(engine.steps, self.sequences)) > _BEFORE)
         usual = step_seconds(decoding(engine.steps, self.sequences))
         mark = len(engine.steps)
-        late = await engine.ask(ids(seed + 99, self.long, engine.vocabulary), 1)
+        late = await engine.ask(ids(seed + 99, self.long, engine.vocabulary), 1, priority)
         gaps = [after.at - before.at for before, after in pairwise(engine.steps[mark - 1 :])]
         return max(gaps) / usual, late.first
