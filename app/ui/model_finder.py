@@ -83,7 +83,7 @@ class ModelFinder(QObject):
             self._timer.stop()
         before, self._states = self._states, {row.key: row.state for row in rows}
         for row in rows:
-            if before.get(row.key, row.state) is not row.state and self._dialog is None:
+            if before.get(row.key, State.WAITING) is not row.state and self._dialog is None:
                 self._tell(row)
 
     def _tell(self, row: Row) -> None:
