@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 def test_from_search_to_a_file(hub: FakeHub, models: Path, starter: Path) -> None:
     hub.add("o/r", m_Q4_1__gguf=Content(data=starter.read_bytes()), README__md=Content(data=b"# R"))
 
-    async def scenario() -> None:
+    async def scenario() -> Path:
         service = HubService(Access(hub.endpoint), models)
         (found,) = (await service.search(Query("r"))).found
         repository = await service.repository(found.repo)
@@ -31,10 +31,10 @@ def test_from_search_to_a_file(hub: FakeHub, models: Path, starter: Path) -> Non
         assert "chats of" in await service.fit(model)
         service.downloads.add(model)
         await asyncio.to_thread(until, lambda: service.downloads.rows()[0].state is State.DONE)
-        assert service.downloads.rows()[0].path.stat().st_size == starter.stat().st_size
         await service.close()
+        return service.downloads.rows()[0].path
 
-    asyncio.run(scenario())
+    assert asyncio.run(scenario()).stat().st_size == starter.stat().st_size
 
 
 def test_a_question_that_is_cancelled_ends_on_the_network(hub: FakeHub, models: Path) -> None:
