@@ -27,8 +27,8 @@ class DownloadList(QWidget):
         self.setAccessibleName("Downloads")
         self._rows: dict[str, DownloadRow] = {}
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(theme.GAP_2)
+        self._column.setContentsMargins(0, theme.GAP_3, theme.GAP_2, 0)
+        self._column.setSpacing(theme.GAP_3)
         self.hide()
 
     def show_rows(self, rows: Sequence[Row]) -> None:

@@ -33,7 +33,7 @@ from app.ui.model_page import ModelPage
 from app.ui.plain import Label
 
 _LEFT = 330
-_DOWNLOADS_HEIGHT = 150
+_DOWNLOADS_HEIGHT = 190
 _NEAR_END = 3
 """Pages of the list from whose end on the next one is asked for: thirds of what is seen."""
 
@@ -102,7 +102,8 @@ class ModelDialog(QDialog):
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setWidgetResizable(True)
         self._area.setWidget(self.downloads)
-        self._area.setMaximumHeight(theme.px(_DOWNLOADS_HEIGHT))
+        self._area.setObjectName("downloadArea")
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.hide()
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.GAP_5, theme.GAP_4, theme.GAP_5, theme.GAP_4)
@@ -133,6 +134,9 @@ class ModelDialog(QDialog):
     def show_downloads(self, rows: Sequence[Row]) -> None:
         """As they are now."""
         self.downloads.show_rows(rows)
+        self._area.setFixedHeight(
+            min(self.downloads.sizeHint().height() + theme.GAP_1, theme.px(_DOWNLOADS_HEIGHT))
+        )
         self._area.setVisible(bool(rows))
 
     def done(self, code: int) -> None:

@@ -319,6 +319,7 @@ QAbstractSpinBox:disabled, QLineEdit:disabled, QDialog QPlainTextEdit:disabled {
 #hubResults::item:hover, #hubOffers::item:hover {{ background: {raised}; }}
 #hubResults::item:selected, #hubOffers::item:selected {{ background: {soft_accent}; color: {text}; }}
 #hubResults::item:disabled, #hubOffers::item:disabled {{ color: {quiet}; }}
+#downloadArea {{ border-top: 1px solid {line}; }}
 QProgressBar {{ background: {line}; border: 0; border-radius: 2px; }}
 QProgressBar::chunk {{ background: {accent}; border-radius: 2px; }}
 #conversationList {{ background: transparent; border: 0; outline: 0; }}
