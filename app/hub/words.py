@@ -29,4 +29,4 @@ def parameters(count: int) -> str:
     if count < 999_500_000:
         return f"{max(1, round(count / 1e6))}M"
     billions = count / 1e9
-    return f"{billions:.0f}B" if billions >= 99.5 else f"{billions:.1f}B"
+    return f"{billions:.0f}B" if billions >= 99.5 else f"{f'{billions:.1f}'.removesuffix('.0')}B"
