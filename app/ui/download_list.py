@@ -51,6 +51,7 @@ class DownloadList(QWidget):
         made.cancel_wanted.connect(self.cancel_wanted)
         made.use_wanted.connect(self.use_wanted)
         self._column.addWidget(made)
+        made.show()  # at once, so that the room for it is right at once
         return made
 
 
