@@ -8,7 +8,7 @@ def size(count: float) -> str:
     value, power = float(count), 0
     while value >= 999.5 and power < len(_DECIMAL) - 1:
         value, power = value / 1000, power + 1
-    return f"{value:.0f} {_DECIMAL[power]}" if power < 2 or value >= 99.5 else f"{value:.1f} {_DECIMAL[power]}"  # fmt: skip
+    return f"{value:.0f} {_DECIMAL[power]}" if not power or value >= 99.5 else f"{value:.1f} {_DECIMAL[power]}"  # fmt: skip
 
 
 def duration(seconds: float) -> str:
