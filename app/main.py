@@ -17,7 +17,7 @@ from app import log, paths, settings
 from app.errors import AppError
 from app.settings import GAPS, Settings
 from app.sizing.planner import Planner
-from app.sizing.profiles import Plan, own_numbers
+from app.sizing.profiles import Plan, own_numbers, shortage
 from app.wire import LoadParams
 
 if TYPE_CHECKING:
@@ -115,16 +115,22 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
         await fatal.say(str(error))
         return 1
     preferences = Preferences(loaded.settings, settings.settings_path())
-    planner = Planner()
+    collector = Collector()
+    planner, loop = Planner(), asyncio.get_running_loop()
 
     def params(path: str) -> LoadParams:
         current = preferences.current
-        return load_params(path, current, planner.load(path, current.profile, own_numbers(current)))
+        plan = planner.load(path, current.profile, own_numbers(current))
+        words = shortage(Path(path).name, plan)
+        if words:
+            loop.call_soon_threadsafe(window.tell, words)
+        return load_params(path, current, plan)
 
     host = LocalModel(params, path=loaded.settings.model_path, states_folder=states_folder())
     chat = ChatService(store, host, lambda: preferences.current)
     window = Window(chat, store, host, preferences, paths.starter_model(), planner)
     async with AsyncExitStack() as end:  # from the last to the first, each whatever the others do
+        end.callback(collector.close)
         end.callback(aio.on_signals(window.close))
         end.push_async_callback(store.close)
         end.push_async_callback(host.close)
@@ -136,7 +142,7 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
             window.tell(words)
         if model:
             window.model.load(model)
-        end.callback(Collector(window.workspace.busy, window).close)
+        collector.watch(window.workspace.busy)
         await _offer_models(window, end)
         await window.closed
         await window.shut()

@@ -170,6 +170,8 @@ class Submit:
     `marks` are positions in `tokens` (the ends of the system prompt and of each turn) from which another request
     may want to go on; a memory that cannot be cut keeps its state there.
     `owner` is the number of the chat whose state this becomes; 0 is nobody's, and is never written to disk.
+    `written` of the last tokens are this answer's own, from an earlier life of the engine: the penalties look back on
+    them, and the random numbers of a seed go on behind those that chose them.
     """
 
     request_id: int
@@ -181,6 +183,7 @@ class Submit:
     priority: Priority = Priority.NORMAL
     marks: tuple[int, ...] = ()
     owner: int = 0
+    written: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +286,7 @@ class Counters:
     """The engine's state after a step; totals count from the start of the process.
 
     `read` are prompt tokens evaluated, `reused` prompt tokens found in the pool, `prompt` their sum over all
-    requests that began reading.  `cells_used` counts all cells in use, `cells_kept` those of them that only idle
+    requests that began reading; what a warm-up read counts as read by the request that it was for.  `cells_used` counts all cells in use, `cells_kept` those of them that only idle
     chats hold: a cache that is given up when room is wanted.  `rows` are the decode rows and `chunk` the prefill tokens of the last step,
     `step_ms` its length and `decode_ms` the part of it inside llama.cpp.
     """

@@ -1,12 +1,61 @@
 """Drive an engine on the fake backend and keep everything that it tells."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+import numpy as np
+
+from app.engine.backend import Batch, DecodeResult, MemoryKind
 from app.engine.core import Engine
 from app.engine.fake import FakeBackend
 from app.wire import Finished, Sampling, Step, Submit
 
 GREEDY = Sampling(temperature=0)
+
+
+class StrictBackend(FakeBackend):
+    """Refuses what the real library would take and answer wrong: a copy over something, a fork from the middle of a
+    memory that cannot be cut without its state there, a batch that is too large.
+
+    `refusals` are the numbers of the decode calls that find no room, as in a window whose cells lie badly.
+    """
+
+    def __init__(
+        self, *, refusals: Collection[int] = (), most_outputs: int = 99, **facts: Any
+    ) -> None:
+        super().__init__(**facts)
+        self._refusals = refusals
+        self._most_outputs = most_outputs
+        self._calls = 0
+        self._stateless: set[int] = set()
+
+    def decode(self, batch: Batch) -> DecodeResult:
+        self._calls += 1
+        assert 0 < batch.size <= self.info.batch
+        assert int(np.count_nonzero(batch.outputs)) <= self._most_outputs
+        assert not self._stateless & set(batch.sequences.tolist()), "a fork without its state"
+        if self._calls in self._refusals:
+            return DecodeResult.NO_ROOM
+        result = super().decode(batch)
+        assert result is not DecodeResult.INVALID
+        return result
+
+    def copy(self, source: int, target: int, start: int, end: int) -> None:
+        assert self.span(target) == (-1, -1) or start == self.span(target)[1] + 1
+        whole = start == 0 and end == self.span(source)[1] + 1
+        super().copy(source, target, start, end)
+        if self.info.kind is not MemoryKind.ATTENTION and not whole:
+            self._stateless.add(target)
+
+    def load_tip(self, sequence: int, data: bytes) -> bool:
+        self._stateless.discard(sequence)
+        return super().load_tip(sequence, data)
+
+    def remove(self, sequence: int, start: int, end: int | None) -> bool:
+        if start == 0 and end is None:
+            self._stateless.discard(sequence)
+        return super().remove(sequence, start, end)
 
 
 class Clock:
@@ -31,7 +80,10 @@ class Run:
     ends: dict[int, Finished] = field(default_factory=dict)
 
     def step(self) -> Step:
+        had_work = bool(self.engine._sequences)
         step = self.engine.step()
+        did = step.counters.rows + step.counters.chunk + len(step.finished)
+        assert did or not had_work, "a step that does nothing although there is work"
         self.steps.append(step)
         for out in step.tokens:
             assert out.request_id not in self.ends

@@ -216,7 +216,10 @@ class Replay:
     def _sampler(self, _: int, record: Record) -> None:
         sampling = Sampling(**record["sampling"])
         self._samplers[record["sampler"]] = self._backend.sampler(
-            sampling, seed=record["seed"], ban_ends=record["ban_ends"]
+            sampling,
+            seed=record["seed"],
+            ban_ends=record["ban_ends"],
+            written=np.array(record["written"], np.int32),
         )
 
     def _sample(self, _: int, record: Record) -> None:

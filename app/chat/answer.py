@@ -103,4 +103,4 @@ def verdict(ended: Ended, text: str) -> tuple[Status, str]:
         return Status.FAILED, clean(ended.error) or NO_END
     if is_blank(text):
         return Status.FAILED, EMPTY_ANSWER
-    return Status.DONE, ""
+    return Status.DONE, clean(ended.error)

@@ -86,7 +86,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A stored message.  `finish` and `usage` are those of an answer; `error` says why it failed."""
+    """A stored message.  `finish` and `usage` are those of an answer; `error` says why it failed, or was cut."""
 
     id: int
     conversation_id: int

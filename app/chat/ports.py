@@ -68,7 +68,8 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The one terminal event.  `error` is for the user when the reason is ERROR or ENGINE_DIED.
+    """The one terminal event.  `error` is for the user when the reason is ERROR or ENGINE_DIED, or LENGTH because the
+    chat is full.
 
     `code` names the kind of error for programs ("context_length_exceeded"), or is "".
     """

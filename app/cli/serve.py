@@ -23,7 +23,7 @@ from app.cli.say import note, say
 from app.errors import AppError, ModelError
 from app.settings import GAPS, OWN_NUMBERS, RANGES, KvType, Pace, Profile
 from app.sizing.planner import Planner
-from app.sizing.profiles import Own, Plan
+from app.sizing.profiles import Own, Plan, shortage
 from app.wire import LoadParams
 
 if TYPE_CHECKING:
@@ -149,11 +149,9 @@ def planned(arguments: argparse.Namespace, planner: Planner, path: str) -> LoadP
         f"({plan.kv_type}, {plan.pool_bytes / 1e6:,.0f} MB), {plan.sequences} chats at once, batch {plan.batch}, "
         f"{plan.spill_megabytes:,} MB for idle chats, pace {arguments.pace}"
     )
-    if plan.missing:
-        note(
-            f"this takes {plan.missing / 1e6:,.0f} MB more than there is; it may be slow or fail "
-            "(--profile edge takes the least)"
-        )
+    words = shortage(Path(path).name, plan)
+    if words:
+        note(words)
     return load_params(arguments, path, plan)
 
 
@@ -222,15 +220,13 @@ async def serve(
                     for words in model.state.notes:
                         note(words)
                     say(f"listening on {address_of(listener)}")
-                    await _advised(model, stop)
+                    await advised(model, stop)
     finally:
         await model.close()
     return STOPPED
 
 
-async def _advised(
-    model: ServedModel, stop: asyncio.Event, seconds: float = ADVICE_SECONDS
-) -> None:
+async def advised(model: ServedModel, stop: asyncio.Event, seconds: float = ADVICE_SECONDS) -> None:
     """Until `stop`; looks at the cache now and then, and says each reason for which it serves badly once."""
     said: set[AdviceKind] = set()
     while not stop.is_set():

@@ -16,11 +16,12 @@ STARTING_AGAIN = "the engine is starting again"
 
 
 class Answer:
-    """The text of one request.  The engine does not tell of the token that ended it."""
+    """The text of one request in a chat of at most `context` tokens.  The engine does not tell of the token that ended it."""
 
-    def __init__(self, vocabulary: Vocabulary, stop: tuple[str, ...]) -> None:
+    def __init__(self, vocabulary: Vocabulary, stop: tuple[str, ...], context: int) -> None:
         self._vocabulary = vocabulary
         self._stream = TextStream(vocabulary, stop)
+        self._context = context
         self._ids: list[int] = []
         self._ids_at_growth = 0
         self._text: list[str] = []
@@ -89,9 +90,19 @@ class Answer:
         self._uncounted = 0
         return [text]
 
+    def _full(self, finished: Finished) -> str:
+        """What is to be said where it is the context that ended the answer."""
+        total = finished.usage.prompt_tokens + finished.usage.completion_tokens
+        if finished.reason is not FinishReason.LENGTH or total < self._context:
+            return ""
+        return (
+            f"Context full: this chat has used all of its {self._context:,} tokens. Go on in a new chat, or load the "
+            "model with a larger pool."
+        )
+
     def _end(self, finished: Finished) -> Ended:
         self.ended = True
         if not self.stopped:
-            return Ended(finished.reason, finished.usage, finished.error)
+            return Ended(finished.reason, finished.usage, finished.error or self._full(finished))
         # The engine wrote on until the abort reached it; that is no part of the answer.
         return Ended(FinishReason.STOP, replace(finished.usage, completion_tokens=self._written))

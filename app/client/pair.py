@@ -118,7 +118,7 @@ class Pair:
         )
         # The format's own stop strings are what an end token is elsewhere.
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
-        return stream, Answer(vocabulary, stop)
+        return stream, Answer(vocabulary, stop, most)
 
     async def warm(self, request: Request) -> None:
         """Have the beginning read that all requests have which go on from this one; see `Generator.warm`."""
@@ -210,11 +210,10 @@ def _ignore(_progress: object) -> None:
 
 
 def _marks(messages: Sequence[ChatMessage], spans: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
-    """Where another request may fork off: the first user message, for a chat of the same system prompt, and the
-    last two, which are edited and asked again."""
-    starts = [
+    """Where another request may fork off: each user message, which may be edited or asked again; the first is the end of
+    what other chats of the same system prompt begin with."""
+    return tuple(
         start
         for message, (start, _) in zip(messages, spans, strict=False)
         if message.role is Role.USER
-    ]
-    return tuple(sorted({*starts[:1], *starts[-2:]}))
+    )

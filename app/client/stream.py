@@ -120,6 +120,7 @@ class EngineStream:
                 max_tokens=self._left,
                 # Where the answer began, to write it anew.
                 marks=(*request.marks, len(prompt) - 1),
+                written=request.written + len(self._written),
             )
         self._client.send(request)
 

@@ -1,12 +1,22 @@
-"""Which waiting requests may begin: by what is needed now, not by what they might come to need."""
+"""Which waiting requests may begin: by what is needed now, not by what they might come to need.
+
+Where there is no room for a request, work of a lower class gives way to it: it is put back, its state kept, and goes
+on later.  A request for which even that makes no room holds back all that came later, but for those of a better
+class; and of these no more than `MOST_OVERTAKINGS` begin before it.
+"""
 
 from collections.abc import Callable
 from collections.abc import Sequence as Seq
 
 from app.engine.backend import MemoryKind
-from app.engine.pool import Pool, Slot, Source
+from app.engine.pool import Pool
 from app.engine.prefix import common_prefix
 from app.engine.sequence import Sequence
+from app.engine.slot import Slot, Source
+from app.wire import Priority
+
+MOST_OVERTAKINGS = 8
+"""Requests of a better class that may begin before one that has no room yet."""
 
 _GROWTH = 16
 """Cells kept for each active sequence when another one is let in beside it."""
@@ -16,57 +26,113 @@ _WORTH_A_TIP = 16
 
 
 class Admission:
-    """Lets requests into the pool, the most urgent first; one that finds no room holds back those after it."""
+    """Lets requests into the pool.  `start` gives a sequence its slot, `park` takes it away and keeps its state."""
 
-    def __init__(self, pool: Pool, kind: MemoryKind) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        kind: MemoryKind,
+        *,
+        start: Callable[[Sequence, Slot], None],
+        park: Callable[[Sequence], None],
+    ) -> None:
         self._pool = pool
-        self._kind = kind
+        self._cuttable = kind is MemoryKind.ATTENTION
+        self._start = start
+        self._park = park
         self.held = False
         """Whether nobody is let in before somebody has ended: the pool proved smaller than it counts."""
 
-    def admit(
-        self,
-        waiting: Seq[Sequence],
-        active: Seq[Sequence],
-        start: Callable[[Sequence, Slot], None],
-    ) -> None:
-        """Give slots to as many of `waiting` (in order) as there is room for, and `start` them."""
+    def admit(self, waiting: Seq[Sequence], active: Seq[Sequence]) -> None:
+        """Give slots to as many of `waiting` (the most urgent first) as there is room for."""
         inside = list(active)
+        blocked: list[Sequence] = []
+        for other in inside:
+            # Whoever still waits for it says so below.
+            other.boost = Priority.BACKGROUND
         for sequence in waiting:
-            if self.held and inside:
-                return
-            source = self._pool.match(sequence.tokens.view)
-            if self._waits_for_prefix(sequence, source.length, inside):
+            if not all(_may_overtake(sequence, other) for other in blocked):
                 continue
-            if not self._has_room(sequence, source, inside):
-                return
-            slot = self._pool.acquire(source, sequence.tokens.view)
-            if slot is None:
-                return
-            start(sequence, slot)
-            inside.append(sequence)
+            if self._waits_for_prefix(sequence, inside):
+                continue
+            if not self._enter(sequence, inside):
+                blocked.append(sequence)
+                continue
+            for other in blocked:
+                other.overtaken += 1
 
-    def _waits_for_prefix(self, sequence: Sequence, available: int, active: Seq[Sequence]) -> bool:
+    def _enter(self, sequence: Sequence, inside: list[Sequence]) -> bool:
+        """Start it, after putting back as much lower work as it takes; False where that is not enough."""
+        lower = self._lower(sequence, inside)
+        crowded = self.held and bool(inside)
+        while crowded or not self._begin(sequence, inside):
+            if not lower:
+                return False
+            victim = lower.pop()
+            self._park(victim)
+            inside.remove(victim)
+            crowded = False
+        return True
+
+    def _begin(self, sequence: Sequence, inside: list[Sequence]) -> bool:
+        source = self._pool.match(sequence.tokens.view)
+        if not self._has_room(sequence, source, inside):
+            return False
+        slot = self._pool.acquire(source, sequence.tokens.view)
+        if slot is None:
+            return False
+        self._start(sequence, slot)
+        if sequence.slot is not None:
+            inside.append(sequence)
+        return True
+
+    def _lower(self, sequence: Sequence, inside: Seq[Sequence]) -> list[Sequence]:
+        """The work that gives way to this request, the least urgent last; none where all of it would not be enough.
+
+        What has waited so long that it counts as this class does not give way, nor does waiting make a request push
+        others out.
+        """
+        lower = [other for other in inside if other.level > sequence.priority]
+        stay = [other for other in inside if other.level <= sequence.priority]
+        taken = sum(len(other.tokens) + _GROWTH for other in stay)
+        if stay and taken + len(sequence.tokens) + 1 > self._pool.cells.total:
+            return []
+        return sorted(lower, key=lambda other: other.urgency)
+
+    def _waits_for_prefix(self, sequence: Sequence, active: Seq[Sequence]) -> bool:
         """Whether another request is just reading tokens that this one begins with.
 
         Even one token is worth the wait: the step is spent on the common prefix either way.  Where a fork needs
         a kept tip, the other is made to keep one, which is only worth it for more.
         """
-        cuttable = self._kind is MemoryKind.ATTENTION
+        if sequence.awaits is not None:
+            # Found at an earlier step; comparing the texts again would cost every step.
+            reader, upto = sequence.awaits
+            if reader.slot is not None and reader.evaluated < upto:
+                reader.boost = min(reader.boost, sequence.priority)
+                return True
+            sequence.awaits = None
+        available = self._pool.match(sequence.tokens.view).length
         for other in active:
             common = common_prefix(other.tokens.view, sequence.tokens.view)
-            useful = min(common, len(sequence.tokens) - 1)
-            if cuttable and available < common and other.evaluated < common:
+            useful = common if self._cuttable else min(common, len(sequence.tokens) - 1)
+            worth = 1 if self._cuttable else _WORTH_A_TIP
+            if other.evaluated < useful and useful - available >= worth:
                 other.boost = min(other.boost, sequence.priority)
-                return True
-            if not cuttable and other.evaluated < useful and useful - available >= _WORTH_A_TIP:
-                other.boost = min(other.boost, sequence.priority)
-                other.marks = tuple(sorted({*other.marks, useful}))
+                if not self._cuttable:
+                    other.marks = tuple(sorted({*other.marks, useful}))
+                sequence.awaits = (other, useful)
                 return True
         return False
 
     def _has_room(self, sequence: Sequence, source: Source, active: Seq[Sequence]) -> bool:
+        """What others of the same or a better class still have to read counts as taken; lower ones can wait."""
         needed = len(sequence.tokens) - source.live + 1
-        owed = sum(other.remaining for other in active)
+        owed = sum(other.remaining for other in active if other.level <= sequence.level)
         growth = _GROWTH * len(active)
         return not active or self._pool.room_for(needed + owed + growth, source)
+
+
+def _may_overtake(sequence: Sequence, other: Sequence) -> bool:
+    """Whether a request may begin although another, which comes before it, has no room yet."""
+    return sequence.priority < other.priority and other.overtaken < MOST_OVERTAKINGS

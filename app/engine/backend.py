@@ -47,7 +47,8 @@ class BackendInfo:
     """What was really created.
 
     `cells` is the size of the pool in tokens, `context` the most tokens one sequence may hold, `sequences` the
-    number of sequence ids, `batch` the most tokens of one decode call.
+    number of sequence ids, `batch` the most tokens of one decode call, of which `ubatch` are evaluated at a time: an
+    interrupted call keeps whole ones.
     """
 
     kind: MemoryKind
@@ -55,6 +56,7 @@ class BackendInfo:
     context: int
     sequences: int
     batch: int
+    ubatch: int
     vocabulary: int
     end_tokens: tuple[int, ...]
 
@@ -123,7 +125,11 @@ class Backend(Protocol):
         """
         ...
 
-    def sampler(self, sampling: Sampling, *, seed: int, ban_ends: bool) -> Sampler: ...
+    def sampler(
+        self, sampling: Sampling, *, seed: int, ban_ends: bool, written: TokenArray
+    ) -> Sampler:
+        """A sampler that goes on as one of this seed would that had chosen the tokens `written`."""
+        ...
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool: ...
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.engine.backend import Batch, TokenArray
-from app.engine.pool import Slot
 from app.engine.scheduler import Plan
 from app.engine.sequence import Sequence
+from app.engine.slot import Slot
 
 
 @dataclass(frozen=True, slots=True)

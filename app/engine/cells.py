@@ -1,13 +1,17 @@
 """A mirror of the pool's cells: who owns each, how many are used, how many are held by work that runs.
 
-A handle stands for one cell of the pool; it is ours, not llama.cpp's index.  A cell with no owner is free; one
-whose owners are all idle can be had by evicting them.
+A handle is the number of a cell, given out in the order in which llama.cpp looks for free ones.  Nothing depends on
+its being the same cell there, but for an estimate: every step's cost follows the highest cell in use.  A cell with no
+owner is free; one whose owners are all idle can be had by evicting them.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 Handles = npt.NDArray[np.int32]
+
+_LOOK = 1024
+"""Cells that are looked at together for free ones."""
 
 
 class Cells:
@@ -17,9 +21,9 @@ class Cells:
         self.total = total
         self._owners = np.zeros(total, np.int32)
         self._busy = np.zeros(total, np.int32)
-        self._stack = np.arange(total - 1, -1, -1, dtype=np.int32)
         self._free = total
         self._busy_cells = 0
+        self._head = 0
 
     @property
     def free(self) -> int:
@@ -34,11 +38,19 @@ class Cells:
         """Cells with at least one owner that is at work."""
         return self._busy_cells
 
+    @property
+    def highest(self) -> int:
+        """One more than the number of the highest cell in use; 0 where none is."""
+        used = self._owners[::-1] > 0
+        return self.total - int(used.argmax()) if self.used else 0
+
     def allocate(self, count: int) -> Handles:
         """`count` new cells with one busy owner each; the caller has made sure that they are free."""
         if count > self._free:
             raise ValueError(f"{count} cells wanted, {self._free} free")
-        handles = self._stack[self._free - count : self._free].copy()
+        handles = self._search(count)
+        if count:
+            self._head = int(handles[-1]) + 1
         self._free -= count
         self._owners[handles] = 1
         self._busy[handles] = 1
@@ -56,8 +68,9 @@ class Cells:
             self.mark_idle(handles)
         self._owners[handles] -= 1
         gone = handles[self._owners[handles] == 0]
-        self._stack[self._free : self._free + len(gone)] = gone
         self._free += len(gone)
+        if len(gone):
+            self._head = min(self._head, int(gone.min()))
 
     def mark_busy(self, handles: Handles) -> None:
         self._busy_cells += self.idle_among(handles)
@@ -71,6 +84,10 @@ class Cells:
         """How many of these cells no running owner holds."""
         return int(np.count_nonzero(self._busy[handles] == 0))
 
+    def alone_among(self, handles: Handles) -> int:
+        """How many of these cells have one owner only, so that they become free with it."""
+        return int(np.count_nonzero(self._owners[handles] == 1))
+
     def check(self, slots: list[tuple[Handles, bool]]) -> None:
         """Compare with the handles that the slots really hold, each with whether it is at work."""
         owners, busy = np.zeros_like(self._owners), np.zeros_like(self._busy)
@@ -83,3 +100,18 @@ class Cells:
         counts = (int(np.count_nonzero(owners == 0)), int(np.count_nonzero(busy)))
         if counts != (self._free, self._busy_cells):
             raise RuntimeError("the counts of free and busy cells are wrong")
+
+    def _search(self, count: int) -> Handles:
+        """As llama.cpp does: from where the last search ended, or from the beginning where enough was freed there."""
+        start = 0 if self._head > self.used + 2 * count else self._head
+        found: list[Handles] = []
+        missing = count
+        for first, last in ((start, self.total), (0, start)):
+            for begin in range(first, last, _LOOK):
+                if not missing:
+                    break
+                owners = self._owners[begin : min(begin + _LOOK, last)]
+                free = (begin + np.flatnonzero(owners == 0)[:missing]).astype(np.int32)
+                found.append(free)
+                missing -= len(free)
+        return np.concatenate(found) if found else np.empty(0, np.int32)

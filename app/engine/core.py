@@ -9,17 +9,22 @@ from collections.abc import Callable
 from collections.abc import Sequence as Seq
 from dataclasses import asdict
 
+import numpy as np
+
 from app.engine.admission import Admission
 from app.engine.backend import Backend, DecodeResult
 from app.engine.batch import Call, build, slot_of
 from app.engine.cost import CostModel, Shape
 from app.engine.hit_rate import HitRate
 from app.engine.outbox import Outbox
-from app.engine.pool import Pool, Slot
-from app.engine.scheduler import Pace, Plan, choose_rows, more_urgent, plan, prefill_budget
-from app.engine.sequence import Sequence
+from app.engine.pool import Pool
+from app.engine.prefix import common_prefix
+from app.engine.refusal import refusal
+from app.engine.scheduler import Pace, Plan, choose_rows, in_turn, more_urgent, plan, prefill_budget
+from app.engine.sequence import PROMPT_STEP, Sequence
+from app.engine.slot import Slot
 from app.engine.state_files import StateFiles
-from app.wire import Abort, Counters, FinishReason, Priority, RecentHits, Step, Submit
+from app.wire import Abort, Counters, FinishReason, Priority, Step, Submit
 
 _IDLE_SECONDS = 2.0
 """How long an idle chat's cells stay in the pool beside running work, which they slow."""
@@ -50,25 +55,35 @@ class Engine:
         self._new_seed = new_seed
         self._pace = pace or Pace()
         self._cost = CostModel()
-        self._pool = Pool(backend, spill_bytes, files)
+        self._pool = Pool(backend, spill_bytes, files, self._cost.effort)
         self._sequences: dict[int, Sequence] = {}
         self._arrivals = 0
         self._hit_rate = HitRate()
-        self._admission = Admission(self._pool, backend.info.kind)
+        self._admission = Admission(
+            self._pool, backend.info.kind, start=self._start, park=self._park
+        )
         self._out = Outbox()
         self._ends = frozenset(backend.info.end_tokens)
-        self._reading_now: tuple[tuple[int, int], ...] = ()
+        self._reading_now: tuple[Sequence, ...] = ()
+        self._retiring = False
 
     # --- commands --------------------------------------------------------------------------------------------
 
     def submit(self, submit: Submit) -> None:
         """Take a request; a wrong one is finished with ERROR at the next step."""
-        refusal = self._refusal(submit)
-        if refusal:
-            self._out.refuse(submit.request_id, refusal)
+        running = submit.request_id in self._sequences
+        why_not = "This request is already running." if running else refusal(submit, self._info)
+        if why_not:
+            self._out.refuse(submit.request_id, why_not)
             return
         seed = self._new_seed() if submit.sampling.seed is None else submit.sampling.seed
-        sampler = self._backend.sampler(submit.sampling, seed=seed, ban_ends=submit.ignore_eos)
+        start = len(submit.tokens) - submit.written
+        sampler = self._backend.sampler(
+            submit.sampling,
+            seed=seed,
+            ban_ends=submit.ignore_eos,
+            written=np.array(submit.tokens[start:], np.int32),
+        )
         self._arrivals += 1
         self._sequences[submit.request_id] = Sequence(
             submit, self._arrivals, self._clock(), sampler
@@ -89,9 +104,12 @@ class Engine:
     def forget(self, owner: int) -> None:
         """Drop what is kept of a chat; what one of its requests still uses goes when that has ended."""
         for sequence in self._sequences.values():
-            if sequence.submit.owner == owner and sequence.slot is not None:
-                sequence.slot.owner = 0
+            if sequence.owner == owner:
+                sequence.owner = 0
+                if sequence.slot is not None:
+                    sequence.slot.owner = 0
         self._pool.forget(owner)
+        self._hit_rate.forget(owner)
 
     def rest(self) -> bool:
         """To be called while there is no work: checks the mirrors, and keeps what a restart would lose.
@@ -105,13 +123,19 @@ class Engine:
         """Whether this command should end the decode that runs now; the one method for other threads.
 
         Only a step that does nothing but read is interrupted: by the end of a request that is being read, or by
-        a front chat's request.
+        a front chat's request, unless that waits for just what is being read.  The end of a warm-up comes mostly
+        with the message that it was for, which would have to read again what an interrupt throws away.
         """
         reading = self._reading_now
         if isinstance(command, Abort):
-            return any(request_id == command.request_id for request_id, _ in reading)
-        urgent = command.priority is Priority.FRONT
-        return urgent and bool(reading) and all(level > Priority.FRONT for _, level in reading)
+            return any(one.id == command.request_id and one.wants_token for one in reading)
+        if command.priority is not Priority.FRONT or not reading:
+            return False
+        wanted = np.array(command.tokens, np.int32)
+        return all(
+            one.level > Priority.FRONT and common_prefix(one.tokens.view, wanted) <= one.evaluated
+            for one in reading
+        )
 
     @property
     def has_work(self) -> bool:
@@ -123,11 +147,13 @@ class Engine:
     def step(self) -> Step:
         """Do one step, as small as the work allows, and tell all that it brought forth."""
         began = self._clock()
-        self._admission.admit(self._waiting(), self._active(), self._start)
+        if not self._retiring:
+            self._gather()
+        self._admission.admit(self._waiting(), self._active())
         current = self._plan()
         decode_seconds = self._decode(current) if not current.empty else 0.0
         if self._sequences:
-            self._pool.retire(began - _IDLE_SECONDS)
+            self._retiring = self._pool.retire(began - _IDLE_SECONDS)
         self._out.tell_waiting(self._waiting())
         seconds = self._clock() - began
         return self._out.collect(self._counters(current, seconds, decode_seconds))
@@ -144,7 +170,7 @@ class Engine:
 
     def _start(self, sequence: Sequence, slot: Slot) -> None:
         sequence.slot = slot
-        slot.owner = sequence.submit.owner
+        slot.owner = sequence.owner
         sequence.waited = 0
         sequence.place = 0
         if self._pool.wants_tips:
@@ -153,12 +179,11 @@ class Engine:
         if not sequence.admitted:
             sequence.admitted = True
             sequence.cached = min(slot.length, sequence.prompt_length)
-            self._out.began(sequence, self._clock() - sequence.submitted_at)
-            self._hit_rate.began(
-                sequence.submit.owner,
-                sequence.tokens.view[: sequence.prompt_length],
-                sequence.cached,
-            )
+            prompt = sequence.tokens.view[: sequence.prompt_length]
+            if sequence.wants_token:
+                hits = self._hit_rate.began(sequence.owner, prompt, sequence.cached)
+                self._out.counts(sequence, hits, self._clock() - sequence.submitted_at)
+            self._out.reading(sequence)
         if not sequence.wants_token and sequence.remaining <= 1:
             self._finish(sequence, FinishReason.LENGTH)
 
@@ -166,8 +191,8 @@ class Engine:
         running = self._make_room_for_rows()
         reading = [sequence for sequence in self._active() if sequence.reading]
         while True:
-            budget = self._prefill_budget(running, reading)
-            current = plan(running, reading, budget)
+            now = in_turn(running, reading)
+            current = plan(running, now, self._prefill_budget(running, now))
             if not current.empty or len(reading) < 2:
                 return current
             # Several half-read prompts fill the pool: the least urgent gives up its cells.
@@ -198,9 +223,19 @@ class Engine:
     def _park(self, sequence: Sequence) -> None:
         """Take a sequence's cells; it waits in its old place and goes on when there is room."""
         if sequence.slot is not None:
+            self._note_warmth(sequence)
             self._pool.spill(sequence.slot)
             sequence.slot = None
             self._out.totals.parked += 1
+
+    def _gather(self) -> None:
+        """Bring the cells of those that write together, where they lie far apart, for every step costs by the highest."""
+        active = self._active()
+        if not active or not all(sequence.running for sequence in active):
+            return
+        if self._pool.scattered and self._pool.lift():
+            for sequence in active:
+                sequence.slot = None
 
     # --- decoding --------------------------------------------------------------------------------------------
 
@@ -208,7 +243,7 @@ class Engine:
         call = build(current)
         began = self._clock()
         if self._backend.can_interrupt and not current.rows:
-            self._reading_now = tuple((one.id, one.level) for one, _ in current.chunks)
+            self._reading_now = tuple(one for one, _ in current.chunks)
         result = self._backend.decode(call.batch)
         self._reading_now = ()
         seconds = self._clock() - began
@@ -222,12 +257,9 @@ class Engine:
             raise EngineFailureError(f"decode failed with code {int(result)}")
         self._out.totals.steps += 1
         self._out.totals.read += current.chunk_tokens
-        for sequence, count in call.parts:
-            self._pool.append(slot_of(sequence), sequence.next_tokens(count))
-            if sequence.evaluated in sequence.marks:
-                self._pool.keep_tip(slot_of(sequence))
+        self._pool.append([(slot_of(one), one.next_tokens(count)) for one, count in call.parts])
         self._age(current)
-        self._end_warm_ups(current)
+        self._came_on(call)
         shape = Shape(len(current.rows), current.chunk_tokens, self._pool.cells.used)
         self._cost.observe(shape, seconds)
         self._choose(call.outputs)
@@ -242,9 +274,10 @@ class Engine:
                 # Evaluated to its end, but without logits to choose from: the last token is done again.
                 read -= 1
                 self._backend.remove(slot.id, slot.length + read, None)
-            self._pool.append(slot, sequence.next_tokens(read))
+            self._pool.append([(slot, sequence.next_tokens(read))])
             self._out.totals.read += read
             self._out.reading(sequence)
+        self._came_on(call)
         self._out.totals.steps += 1
         self._out.totals.interrupted += 1
 
@@ -256,6 +289,10 @@ class Engine:
         victim = max(active, key=lambda sequence: sequence.urgency)
         if len(active) > 1:
             self._admission.held = True
+            self._park(victim)
+        elif not victim.squeezed:
+            # What comes back lies in one piece.
+            victim.squeezed = True
             self._park(victim)
         else:
             needed, total = victim.evaluated + call.batch.size, self._info.cells
@@ -273,10 +310,15 @@ class Engine:
         for sequence in self._sequences.values():
             if sequence.id not in served and not sequence.running:
                 sequence.waited += total
-                sequence.passed += bool(total)
+                # While others only write, what reads goes on beside them: but for background work.
+                sequence.passed += PROMPT_STEP if total else int(sequence.background)
 
-    def _end_warm_ups(self, current: Plan) -> None:
-        for sequence, _ in current.chunks:
+    def _came_on(self, call: Call) -> None:
+        """Keep checkpoints where the sequences of a call are now, and end those that have nothing left to read."""
+        for sequence, _ in call.parts:
+            sequence.squeezed = False
+            if sequence.evaluated in sequence.marks:
+                self._pool.keep_tip(slot_of(sequence))
             if not sequence.wants_token and sequence.remaining <= 1:
                 self._finish(sequence, FinishReason.LENGTH)
 
@@ -305,31 +347,24 @@ class Engine:
         if full or (limit is not None and sequence.written >= limit):
             self._finish(sequence, FinishReason.LENGTH)
 
+    def _note_warmth(self, sequence: Sequence) -> None:
+        if sequence.slot is not None and not sequence.wants_token:
+            self._hit_rate.warmed(sequence.owner, sequence.slot.tokens.view, sequence.cached)
+            sequence.cached = max(sequence.cached, sequence.slot.length)
+
     # --- the rest --------------------------------------------------------------------------------------------
 
     def _finish(self, sequence: Sequence, reason: FinishReason, error: str = "") -> None:
         if sequence.slot is not None:
-            self._hit_rate.ended(sequence.submit.owner, sequence.slot.tokens.view)
+            if sequence.wants_token:
+                self._hit_rate.ended(sequence.owner, sequence.slot.tokens.view)
+            self._note_warmth(sequence)
             self._pool.idle(sequence.slot, self._clock())
             sequence.slot = None
         sequence.sampler.close()
         self._admission.held = False
         del self._sequences[sequence.id]
         self._out.finish(sequence, reason, error)
-
-    def _refusal(self, submit: Submit) -> str:
-        if submit.request_id in self._sequences:
-            return f"Request {submit.request_id} is already running."
-        if not submit.tokens:
-            return "The prompt is empty."
-        if min(submit.tokens) < 0 or max(submit.tokens) >= self._info.vocabulary:
-            return "The prompt holds tokens that this model does not have."
-        if len(submit.tokens) >= self._info.context:
-            return (
-                f"This needs {len(submit.tokens):,} tokens, but a chat holds at most "
-                f"{self._info.context:,}."
-            )
-        return ""
 
     def _active(self) -> list[Sequence]:
         return [sequence for sequence in self._sequences.values() if sequence.slot is not None]
@@ -338,24 +373,13 @@ class Engine:
         waiting = (sequence for sequence in self._sequences.values() if sequence.slot is None)
         return sorted(waiting, key=lambda sequence: sequence.urgency)
 
-    def _recent(self) -> RecentHits:
-        hits = self._hit_rate.hits
-        return RecentHits(
-            prompt=hits.prompt,
-            cached=hits.cached,
-            possible=hits.possible,
-            changed=hits.changed,
-            changed_at=hits.changed_at,
-            requests=hits.requests,
-        )
-
     def _counters(self, current: Plan, seconds: float, decode_seconds: float) -> Counters:
         active = self._active()
         running = sum(sequence.running for sequence in active)
         cells = self._pool.cells
         return Counters(
             **asdict(self._out.totals),
-            recent=self._recent(),
+            recent=self._hit_rate.hits,
             rows=len(current.rows),
             chunk=current.chunk_tokens,
             step_ms=seconds * 1000,

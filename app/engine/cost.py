@@ -85,6 +85,13 @@ class CostModel:
         each = self._mixed.slope(_mixed(Shape(0, 1, cells)) - _mixed(Shape(0, 0, cells)))
         return max(0, int((seconds - fixed) / each))
 
+    def effort(self, start: int, end: int) -> float:
+        """What it costs to read positions [start, end), in tokens at the beginning of a text."""
+        token = _mixed(Shape(0, 1, 0)) - _mixed(Shape(0, 0, 0))
+        cells = (start + end) // 2
+        here = _mixed(Shape(0, 1, cells)) - _mixed(Shape(0, 0, cells))
+        return (end - start) * self._mixed.slope(here) / self._mixed.slope(token)
+
 
 def _decode(shape: Shape) -> npt.NDArray[np.float64]:
     return np.array([1.0, shape.rows, shape.cells / 1000])

@@ -6,7 +6,7 @@ the `spans` that its sequences have afterwards;
 `{"remove": [sequence, start, end]}`, `{"copy": [source, target, start, end]}`;
 `{"save": sequence, "name"}` and `{"restore": sequence, "name"}` (a name stands for the saved bytes), likewise
 `save_tip` and `load_tip`; `{"argmax": outputs, "ban_ends", "tokens"}`;
-`{"sampler": number, "sampling", "seed", "ban_ends"}` and `{"sample": number, "row", "token"}`.
+`{"sampler": number, "sampling", "seed", "ban_ends", "written"}` and `{"sample": number, "row", "token"}`.
 Each has the id of the `thread` that made the call.
 """
 
@@ -19,7 +19,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TextIO
 
-from app.engine.backend import Backend, BackendInfo, Batch, DecodeResult, Sampler
+from app.engine.backend import (
+    Backend,
+    BackendInfo,
+    Batch,
+    DecodeResult,
+    Sampler,
+    TokenArray,
+)
 from app.wire import Sampling
 
 
@@ -86,10 +93,13 @@ class LoggedBackend:
             self._write(argmax=list(rows), ban_ends=list(ban_ends), tokens=tokens)
         return tokens
 
-    def sampler(self, sampling: Sampling, *, seed: int, ban_ends: bool) -> Sampler:
-        inner = self._inner.sampler(sampling, seed=seed, ban_ends=ban_ends)
+    def sampler(
+        self, sampling: Sampling, *, seed: int, ban_ends: bool, written: TokenArray
+    ) -> Sampler:
+        inner = self._inner.sampler(sampling, seed=seed, ban_ends=ban_ends, written=written)
         number = next(self._numbers)
-        self._write(sampler=number, sampling=asdict(sampling), seed=seed, ban_ends=ban_ends)
+        facts = {"sampling": asdict(sampling), "seed": seed, "ban_ends": ban_ends}
+        self._write(sampler=number, **facts, written=written.tolist())
         return LoggedSampler(inner, number, self._write)
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool:

@@ -13,32 +13,41 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.engine.backend import BackendInfo, Batch, DecodeResult, MemoryKind
+from app.engine.backend import BackendInfo, Batch, DecodeResult, MemoryKind, TokenArray
 from app.wire import Sampling
 
 END = 0
 WINDOW = 12
-"""Tokens that a saved state of a WINDOW memory keeps."""
+"""Tokens that a saved state of a WINDOW memory keeps, and that penalties look back on."""
 
 
 class FakeSampler:
-    """Shifts the best token by a hash of the seed and the number of tokens chosen so far."""
+    """Shifts the best token by a hash of the seed and the number of tokens chosen so far, and with penalties of these
+    tokens too."""
 
     def __init__(
-        self, backend: "FakeBackend", sampling: Sampling, seed: int, *, ban_ends: bool
+        self,
+        backend: "FakeBackend",
+        sampling: Sampling,
+        seed: int,
+        *,
+        ban_ends: bool,
+        written: TokenArray,
     ) -> None:
-        self.greedy = sampling.temperature <= 0
+        self._penalises = sampling.repeat_penalty != 1.0 or sampling.presence_penalty != 0.0
+        self.greedy = sampling.temperature <= 0 and not self._penalises
         self._backend = backend
         self._seed = seed
         self._ban_ends = ban_ends
-        self._count = 0
+        self._history = written.tolist()
 
     def sample(self, row: int) -> int:
-        self._count += 1
         index = self._backend.output_rows.index(row)
-        shift = _hash(self._seed, self._count) % 5
+        penalised = self._history[-WINDOW:] if self._penalises else []
+        shift = _hash(self._seed, len(self._history), *penalised) % 5
         best = self._backend.argmax([index], ban_ends=[self._ban_ends])[0]
-        return (best + shift) % self._backend.info.vocabulary or 1
+        self._history.append((best + shift) % self._backend.info.vocabulary or 1)
+        return int(self._history[-1])
 
     def close(self) -> None:
         self._backend.open_samplers -= 1
@@ -62,6 +71,7 @@ class FakeBackend:
             context=min(context or cells, cells),
             sequences=sequences,
             batch=batch,
+            ubatch=batch,
             vocabulary=64,
             end_tokens=(END,),
         )
@@ -105,13 +115,16 @@ class FakeBackend:
         best = [self._next[row] for row in rows]
         return [token or 1 if ban else token for token, ban in zip(best, ban_ends, strict=True)]
 
-    def sampler(self, sampling: Sampling, *, seed: int, ban_ends: bool) -> FakeSampler:
+    def sampler(
+        self, sampling: Sampling, *, seed: int, ban_ends: bool, written: TokenArray
+    ) -> FakeSampler:
         self.open_samplers += 1
-        return FakeSampler(self, sampling, seed, ban_ends=ban_ends)
+        return FakeSampler(self, sampling, seed, ban_ends=ban_ends, written=written)
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool:
         highest = self.span(sequence)[1]
-        stop = highest + 1 if end is None else end
+        # To the end of all cells: those that have left a window are still its own.
+        stop = self.info.cells if end is None else end
         if self.info.kind is MemoryKind.RECURRENT and start > 0 and start <= highest:
             return False
         for position, _, owners in self._cells:

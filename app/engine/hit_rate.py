@@ -3,6 +3,9 @@
 "Could have" means: the same tokens, from the start, were evaluated before in any chat, whatever has become of
 their cells since.  What was evaluated is remembered as hashes of prefixes of whole blocks, so that a million tokens
 cost a few megabytes.
+
+A warm-up reads what a request will ask for: neither is it a request, nor is what it read a hit for the first request
+that finds it.  The two together count as that request alone, which read these tokens itself.
 """
 
 import hashlib
@@ -11,27 +14,13 @@ from dataclasses import dataclass
 
 from app.engine.backend import TokenArray
 from app.engine.prefix import common_prefix
+from app.wire import RecentHits
 
 _BLOCK = 16
 _MOST_BLOCKS = 100_000
 _MOST_CHATS = 500
 _WINDOW = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """The last `requests`: prompt tokens, those reused, those that could have been.
-
-    `changed` counts requests of a chat whose prompt did not go on from that chat's last one but changed inside it,
-    `changed_at` is the token at which the latest of them did.
-    """
-
-    prompt: int = 0
-    cached: int = 0
-    possible: int = 0
-    changed: int = 0
-    changed_at: int = 0
-    requests: int = 0
+_MOST_WARM = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +31,16 @@ class _Seen:
     changed_at: int | None
 
 
+@dataclass(eq=False, slots=True)
+class _Warm:
+    """Tokens [start, end) of `tokens` were read by a warm-up of this chat, and no request has found them yet."""
+
+    owner: int
+    tokens: TokenArray
+    start: int
+    end: int
+
+
 class HitRate:
     """Watches the requests as they begin and end."""
 
@@ -49,12 +48,44 @@ class HitRate:
         self._blocks: OrderedDict[bytes, None] = OrderedDict()
         self._last: OrderedDict[int, TokenArray] = OrderedDict()
         self._window: deque[_Seen] = deque(maxlen=_WINDOW)
+        self._warm: deque[_Warm] = deque(maxlen=_MOST_WARM)
+        self.hits = RecentHits()
+        """Over the window of the last requests."""
 
-    def began(self, owner: int, prompt: TokenArray, cached: int) -> None:
-        """A request of this chat (0: nobody's) begins to read; `cached` tokens did not have to be."""
+    def began(self, owner: int, prompt: TokenArray, cached: int) -> int:
+        """A request of this chat (0: nobody's) begins to read; `cached` tokens did not have to be.
+
+        Gives how many of these count as hits.
+        """
+        cached -= self._read_for_it(prompt, cached)
         possible = min(len(prompt) - 1, self._known(prompt))
         changed_at = self._changed_at(owner, prompt)
         self._window.append(_Seen(len(prompt), cached, max(possible, cached), changed_at))
+        self.hits = self._sum()
+        return cached
+
+    def warmed(self, owner: int, tokens: TokenArray, start: int) -> None:
+        """A warm-up of this chat has ended that read `tokens` from position `start` on."""
+        if start < len(tokens):
+            self._warm.append(_Warm(owner, tokens.copy(), start, len(tokens)))
+
+    def forget(self, owner: int) -> None:
+        """Keep none of this chat's text; the counts stay."""
+        self._last.pop(owner, None)
+        for warm in [warm for warm in self._warm if warm.owner == owner]:
+            self._warm.remove(warm)
+
+    def _read_for_it(self, prompt: TokenArray, cached: int) -> int:
+        """How many of the first `cached` tokens a warm-up had to read; from now on they are known."""
+        found: set[int] = set()
+        for warm in list(self._warm):
+            common = min(common_prefix(warm.tokens, prompt), cached, warm.end)
+            if common > warm.start:
+                found.update(range(warm.start, common))
+                warm.start = common
+            if warm.start == warm.end:
+                self._warm.remove(warm)
+        return len(found)
 
     def ended(self, owner: int, tokens: TokenArray) -> None:
         """All of `tokens` was evaluated."""
@@ -69,11 +100,9 @@ class HitRate:
             if len(self._last) > _MOST_CHATS:
                 self._last.popitem(last=False)
 
-    @property
-    def hits(self) -> Hits:
-        """Over the window of the last requests."""
+    def _sum(self) -> RecentHits:
         places = [seen.changed_at for seen in self._window if seen.changed_at is not None]
-        return Hits(
+        return RecentHits(
             sum(seen.prompt for seen in self._window),
             sum(seen.cached for seen in self._window),
             sum(seen.possible for seen in self._window),

@@ -17,6 +17,8 @@ from app.llama import NativeLog
 from app.wire import LoadParams
 
 _HASHED_BYTES = 4 << 20
+_SAMPLES = 32
+_SAMPLE_BYTES = 16 << 10
 
 
 class LoadCancelledError(Exception):
@@ -53,7 +55,7 @@ class Model:
         if not self.handle:
             raise modelfile.refused(path, log.reason)
         self.vocab = api.llama_model_get_vocab(self.handle)
-        self.fingerprint = _fingerprint(path)
+        self.fingerprint = fingerprint_of(path)
 
     def close(self) -> None:
         """Free the weights."""
@@ -128,9 +130,16 @@ def _devices(api: Any, name: str) -> Any:
     return (ctypes.c_void_p * (len(handles) + 1))(*handles, None)
 
 
-def _fingerprint(path: Path) -> str:
-    """A name for this file's content, cheap for many gigabytes: its size and its first 4 MiB."""
-    digest = hashlib.sha256(str(path.stat().st_size).encode())
+def fingerprint_of(path: Path) -> str:
+    """A name for this file's content, cheap for many gigabytes: its size, its first 4 MiB, and samples of the rest.
+
+    The first megabytes alone may be the same in two files, for they hold the vocabulary, not the weights.
+    """
+    size = path.stat().st_size
+    digest = hashlib.sha256(str(size).encode())
     with path.open("rb") as file:
         digest.update(file.read(_HASHED_BYTES))
+        for number in range(1, _SAMPLES + 1):
+            file.seek(max(0, size * number // _SAMPLES - _SAMPLE_BYTES))
+            digest.update(file.read(_SAMPLE_BYTES))
     return digest.hexdigest()[:32]

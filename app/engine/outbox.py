@@ -48,12 +48,11 @@ class Outbox:
         self._tokens.append(TokenOut(sequence.id, token))
         self.totals.written += 1
 
-    def began(self, sequence: Sequence, waited: float) -> None:
-        """The request begins to read; `waited` is in seconds."""
+    def counts(self, sequence: Sequence, hits: int, waited: float) -> None:
+        """A request begins with `hits` tokens from the cache, after `waited` seconds; a warm-up does not count."""
         self.totals.prompt += sequence.prompt_length
-        self.totals.reused += sequence.cached
+        self.totals.reused += hits
         self.totals.queue_wait_ms += waited * 1000
-        self.reading(sequence)
 
     def reading(self, sequence: Sequence) -> None:
         total = len(sequence.tokens)

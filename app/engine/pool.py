@@ -1,92 +1,57 @@
 """What the KV pool holds: slots (one sequence id each), their tokens and cells, running or idle.
 
 Every change goes to the backend and to the mirror together.  A slot whose request has ended stays as an idle
-one, so that the next prompt can share its prefix.  Idle slots are evicted, least recently used first, when cells
-or ids are wanted, and retired when they have been idle for a while beside running work, for their cells cost
-every step; their states are then kept outside the pool, as far as the budget goes.
+one, so that the next prompt can share its prefix.  Idle slots are evicted when cells or ids are wanted, those first
+that are cheap to have again and were not used for long, and retired when they have been idle for a while beside running
+work, for their cells cost every step; their states are then kept outside the pool, as far as the budget goes.  Work
+whose cells are left far apart by that is lifted out once, and comes back to the lowest ones.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from collections.abc import Sequence as Seq
 from pathlib import Path
 
+import numpy as np
+
 from app.engine.backend import Backend, MemoryKind, TokenArray
-from app.engine.cells import Cells, Handles
-from app.engine.prefix import Held, best_match
+from app.engine.cells import Cells
+from app.engine.prefix import best_match
+from app.engine.slot import Slot, Source
 from app.engine.state_files import StateFiles
-from app.engine.states import Segment, StateTree, Tip
-from app.engine.token_buffer import TokenBuffer
+from app.engine.states import Segment, StateTree, count_tokens
+from app.engine.tips import Tips
 
-_MOST_TIPS = 6
-"""Tips kept for one slot: the first (the system prompt's end) and the latest ones."""
+_TIP_SHARE = 4
+"""All tips in the pool together may take this part of the spill budget."""
 
-_WORTH_RESTORING = 16
-"""Tokens that a saved state must give beyond what is in the pool."""
+_RESTORED_FOR_ONE_READ = 32
+"""Cells that are put back for less than it costs to read one token."""
 
-
-class Slot:
-    """One sequence id and what is evaluated in it: positions [0, len(tokens))."""
-
-    __slots__ = (
-        "busy",
-        "cells",
-        "cuttable",
-        "id",
-        "idle_since",
-        "last_used",
-        "owner",
-        "tips",
-        "tokens",
-    )
-
-    def __init__(self, sequence_id: int, *, cuttable: bool) -> None:
-        self.id = sequence_id
-        self.tokens = TokenBuffer()
-        self.cells = TokenBuffer()
-        self.busy = True
-        self.cuttable = cuttable
-        self.last_used = 0
-        self.idle_since = 0.0
-        self.tips: list[Tip] = []
-        self.owner = 0
-
-    @property
-    def held(self) -> Held:
-        return Held(self.tokens.view, self.cuttable, tuple(tip.at for tip in self.tips))
-
-    @property
-    def length(self) -> int:
-        return len(self.tokens)
-
-    @property
-    def handles(self) -> Handles:
-        return self.cells.view
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where the beginning of a prompt comes from: `live` tokens of `slot`, then saved `segments`."""
-
-    slot: Slot | None = None
-    live: int = 0
-    segments: tuple[Segment, ...] = ()
-
-    @property
-    def length(self) -> int:
-        return self.segments[-1].end if self.segments else self.live
+_LOOSE = 2048
+"""Unused cells below the highest one from which on gathering the work may pay."""
 
 
 class Pool:
     """The slots of one backend, and `spill_bytes` of states outside it."""
 
     def __init__(
-        self, backend: Backend, spill_bytes: int = 0, files: StateFiles | None = None
+        self,
+        backend: Backend,
+        spill_bytes: int = 0,
+        files: StateFiles | None = None,
+        effort: Callable[[int, int], float] = count_tokens,
     ) -> None:
+        """`effort(start, end)` says what it costs to read these positions."""
         self._backend = backend
         self.files = files
+        self._effort = effort
         self._rested: set[int] = set()
         self._cuttable = backend.info.kind is MemoryKind.ATTENTION
         self.cells = Cells(backend.info.cells)
-        self.states = StateTree(spill_bytes, exact=backend.info.kind is not MemoryKind.ATTENTION)
+        self.states = StateTree(spill_bytes, exact=not self._cuttable, effort=effort)
+        self._tips = Tips(backend, spill_bytes // _TIP_SHARE)
+        self._inflation = 0.0
+        self._loosened = False
         # The last id is for moving ranges in and out; it is empty between any two calls.
         self._scratch = backend.info.sequences - 1
         self._free_ids = list(range(self._scratch - 1, -1, -1))
@@ -122,12 +87,12 @@ class Pool:
         found = best_match((slot.held for slot in slots), wanted)
         live = Source(slots[found.index], found.tokens) if found else Source()
         segments = self.states.match(wanted, len(wanted) - 1)
-        if not segments or segments[-1].end < live.length + _WORTH_RESTORING:
-            return live
-        if self.states.exact:
-            return Source(None, 0, tuple(segments))
         beyond = tuple(segment for segment in segments if segment.end > live.live)
-        return Source(live.slot, live.live, beyond)
+        if not beyond or not _worth_restoring(beyond, live.live):
+            return live
+        return (
+            Source(None, 0, beyond) if self.states.exact else Source(live.slot, live.live, beyond)
+        )
 
     def room_for(self, needed: int, source: Source) -> bool:
         """Whether `needed` new cells can be had without touching running work, if `source` is reused."""
@@ -148,10 +113,15 @@ class Pool:
 
     # --- a slot's life ---------------------------------------------------------------------------------------
 
-    def append(self, slot: Slot, tokens: TokenArray) -> None:
-        """Record that `tokens` were evaluated at the end of `slot`."""
-        slot.cells.extend(self.cells.allocate(len(tokens)))
-        slot.tokens.extend(tokens)
+    def append(self, parts: Seq[tuple[Slot, TokenArray]]) -> None:
+        """Record that one call evaluated these tokens at the end of their slots."""
+        count, most = sum(len(tokens) for _, tokens in parts), self._backend.info.ubatch
+        pieces = [min(most, count - done) for done in range(0, count, most)]
+        handles = np.concatenate([np.empty(0, np.int32), *map(self.cells.allocate, pieces)])
+        for slot, tokens in parts:
+            slot.cells.extend(handles[: len(tokens)])
+            slot.tokens.extend(tokens)
+            handles = handles[len(tokens) :]
 
     @property
     def wants_tips(self) -> bool:
@@ -159,18 +129,9 @@ class Pool:
         return self.states.exact
 
     def keep_tip(self, slot: Slot) -> None:
-        """Keep the state at the slot's present end, so that a fork can begin there."""
-        if (
-            not self.wants_tips
-            or not slot.length
-            or any(tip.at == slot.length for tip in slot.tips)
-        ):
-            return
-        data = self._backend.save_tip(slot.id)
-        if data is not None:
-            slot.tips.append(Tip(slot.length, data))
-            if len(slot.tips) > _MOST_TIPS:
-                del slot.tips[1]
+        """Keep the state at the slot's present end, where a fork from there needs it."""
+        if self.wants_tips:
+            self._tips.keep(slot, self._slots.values())
 
     def truncate(self, slot: Slot, length: int) -> None:
         """Drop the tokens from position `length` on (only where the slot is cuttable, unless all of them)."""
@@ -190,6 +151,7 @@ class Pool:
         slot.idle_since = now
         self._clock += 1
         slot.last_used = self._clock
+        slot.worth = self._inflation + self._effort(0, slot.length) / slot.length
         self.cells.mark_idle(slot.handles)
 
     def spill(self, slot: Slot) -> None:
@@ -219,6 +181,10 @@ class Pool:
                 self._rested.add(slot.id)
                 self._keep(slot)
                 return True
+        return self._write_states()
+
+    def _write_states(self) -> bool:
+        """Have what belongs on disk written there, while the engine goes on; whether there was any."""
         files = self.files
         return files is not None and any(files.order(blob) for blob in self.states.unwritten())
 
@@ -243,7 +209,34 @@ class Pool:
         old = [slot for slot in self._slots.values() if not slot.busy and slot.idle_since < before]
         if old:
             self.spill(min(old, key=lambda slot: slot.last_used))
+            self._write_states()
         return bool(old)
+
+    @property
+    def scattered(self) -> bool:
+        """Whether the cells lie so far apart, after some were given back, that `lift` would pay."""
+        if not self._loosened:
+            return False
+        self._loosened = False
+        # Where a state is only whole, what several have in common would come back once for each.
+        lengths = sum(slot.length for slot in self._slots.values() if slot.busy)
+        apart = self._cuttable or lengths == self.cells.busy
+        return apart and self.cells.highest - self.cells.used > max(_LOOSE, self.cells.used)
+
+    def lift(self) -> bool:
+        """Take all work out, its states kept outside, to come back to the lowest cells.
+
+        False, and everything stays, where the states do not fit their budget.
+        """
+        busy = [slot for slot in self._slots.values() if slot.busy]
+        for slot in busy:
+            self._keep(slot)
+        if not all(self.states.holds(slot.tokens.view) for slot in busy):
+            return False
+        for slot in busy:
+            self._drop(slot)
+        self._loosened = False
+        return True
 
     def make_free(self, wanted: int, protect: Slot | None = None) -> bool:
         """Evict idle slots until `wanted` cells are free; False when that is not enough."""
@@ -265,10 +258,12 @@ class Pool:
         self.states.check()
         for sequence_id in range(self._backend.info.sequences):
             slot = self._slots.get(sequence_id)
-            highest = self._backend.span(sequence_id)[1]
+            lowest, highest = self._backend.span(sequence_id)
             expected = slot.length - 1 if slot else -1
             if highest != expected:
                 raise RuntimeError(f"sequence {sequence_id} ends at {highest}, not at {expected}")
+            if self._cuttable and lowest > 0:
+                raise RuntimeError(f"sequence {sequence_id} begins at {lowest}")
 
     # --- inside ----------------------------------------------------------------------------------------------
 
@@ -291,7 +286,7 @@ class Pool:
         return slot
 
     def _open(self, protect: Slot | None = None) -> Slot | None:
-        if not self._free_ids and not self._evict(protect):
+        if not self._free_ids and not self._evict(protect, for_id=True):
             return None
         slot = Slot(self._free_ids.pop(), cuttable=self._cuttable)
         self._slots[slot.id] = slot
@@ -300,7 +295,7 @@ class Pool:
     def _fork(self, source: Slot, target: Slot, length: int) -> Slot:
         self._backend.copy(source.id, target.id, 0, length)
         if not source.cuttable:
-            tip = self._tip_at(source, length)
+            tip = self._tips.at(source, length)
             # Its own tip at the end too: a window's cells that two sequences hold are never given free.
             if tip is None or not self._backend.load_tip(target.id, tip):
                 # The copy's cells without their state would answer wrong: read everything.
@@ -312,11 +307,6 @@ class Pool:
         target.tips = [tip for tip in source.tips if tip.at <= length]
         return target
 
-    def _tip_at(self, slot: Slot, length: int) -> bytes | None:
-        if length == slot.length:
-            return self._backend.save_tip(slot.id)
-        return next((tip.data for tip in slot.tips if tip.at == length), None)
-
     def _wake(self, slot: Slot) -> None:
         self._rested.discard(slot.id)
         slot.busy = True
@@ -326,16 +316,24 @@ class Pool:
         self._rested.discard(slot.id)
         self._backend.remove(slot.id, 0, None)
         self.cells.release(slot.handles, busy=slot.busy)
+        self._loosened = True
         del self._slots[slot.id]
         self._free_ids.append(slot.id)
         # The lowest ids first: a hole in the ids costs another pass on split memories.
         self._free_ids.sort(reverse=True)
 
-    def _evict(self, protect: Slot | None = None) -> bool:
+    def _evict(self, protect: Slot | None = None, *, for_id: bool = False) -> bool:
+        """Evict the idle slot that is worth least: recently used and costly to read again is worth much.
+
+        Where cells are wanted, one whose cells others hold too frees nothing; where an id is, it costs nothing.
+        """
         idle = [slot for slot in self._slots.values() if not slot.busy and slot is not protect]
         if not idle:
             return False
-        self.spill(min(idle, key=lambda slot: slot.last_used))
+        shared = {slot.id: not self.cells.alone_among(slot.handles) for slot in idle}
+        victim = min(idle, key=lambda slot: (shared[slot.id] != for_id, slot.worth, slot.last_used))
+        self._inflation = max(self._inflation, victim.worth)
+        self.spill(victim)
         return True
 
     def _save(self, slot: Slot, start: int, end: int) -> bytes | None:
@@ -369,6 +367,18 @@ class Pool:
                 self._backend.remove(slot.id, 0, None)
                 self.states.forget(blob)
                 return False
-        self.append(slot, wanted[start : segment.end])
+        handles = self.cells.allocate(blob.end - blob.start)
+        taken = np.zeros(len(handles), np.bool_)
+        taken[start - blob.start : segment.end - blob.start] = True
+        self.cells.release(handles[~taken], busy=True)
+        slot.cells.extend(handles[taken])
+        slot.tokens.extend(wanted[start : segment.end])
         self.restored += segment.end - start
         return True
+
+
+def _worth_restoring(segments: Seq[Segment], live: int) -> bool:
+    """Whether the tokens beyond `live` are worth the cells that have to be put back for them."""
+    blobs = {id(segment.blob): segment.blob for segment in segments}
+    cells = sum(blob.end - blob.start for blob in blobs.values())
+    return (segments[-1].end - live) * _RESTORED_FOR_ONE_READ >= cells

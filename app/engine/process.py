@@ -242,11 +242,10 @@ def _state_files(fingerprint: str, params: LoadParams) -> Any:
     from pathlib import Path
 
     from app import llama
-    from app.engine.state_files import StateFiles
+    from app.engine.state_files import StateFiles, layout
 
-    # Whatever changes the cells' meaning or layout makes the state a foreign one.
-    layout = f"{fingerprint}/{params.kv_type}/{llama.version()}"
-    return StateFiles(Path(params.states_folder) / fingerprint, layout, params.disk_bytes)
+    name = layout(fingerprint, params, llama.version())
+    return StateFiles(Path(params.states_folder) / fingerprint, name, params.disk_bytes)
 
 
 def _loaded(api: Any, model: Any, backend: Any) -> Loaded:

@@ -7,6 +7,7 @@ no chain: the backend chooses for all of those at once.
 import ctypes
 from typing import Any
 
+from app.engine.backend import TokenArray
 from app.wire import Sampling
 
 _PENALTY_WINDOW = 256
@@ -26,7 +27,26 @@ class LlamaSampler:
         self._context = context
         self._penalises = sampling.repeat_penalty != 1.0 or sampling.presence_penalty != 0.0
         self.greedy = sampling.temperature <= 0 and not self._penalises
+        self._draw: Any = None
         self._chain = None if self.greedy else self._build(sampling, seed, banned)
+
+    def go_on(self, written: TokenArray) -> None:
+        """Be as if these tokens had been chosen here: they count for the penalties, and each took a random number."""
+        if self._chain is None:
+            return
+        if self._penalises:
+            for token in written[-_PENALTY_WINDOW:]:
+                self._api.llama_sampler_accept(self._chain, int(token))
+        if self._draw is not None:
+            self._draw_in_vain(len(written))
+
+    def _draw_in_vain(self, times: int) -> None:
+        # Two candidates, for with one alone some versions draw nothing.
+        api = self._api
+        pair = (api.llama_token_data * 2)(*(api.llama_token_data(one, 0.0, 0.0) for one in (0, 1)))
+        for _ in range(times):
+            candidates = api.llama_token_data_array(pair, 2, -1, False)
+            api.llama_sampler_apply(self._draw, ctypes.byref(candidates))
 
     def sample(self, row: int) -> int:
         return int(self._api.llama_sampler_sample(self._chain, self._context, row))
@@ -34,7 +54,7 @@ class LlamaSampler:
     def close(self) -> None:
         if self._chain is not None:
             self._api.llama_sampler_free(self._chain)
-            self._chain = None
+            self._chain = self._draw = None
 
     def _build(self, sampling: Sampling, seed: int, banned: tuple[int, ...]) -> Any:
         api = self._api
@@ -61,7 +81,8 @@ class LlamaSampler:
         if sampling.min_p > 0:
             self._add(chain, api.llama_sampler_init_min_p(sampling.min_p, 1))
         self._add(chain, api.llama_sampler_init_temp(ctypes.c_float(sampling.temperature)))
-        self._add(chain, api.llama_sampler_init_dist(seed & 0xFFFFFFFF))
+        self._draw = api.llama_sampler_init_dist(seed & 0xFFFFFFFF)
+        self._add(chain, self._draw)
         return chain
 
     def _add(self, chain: Any, sampler: Any) -> None:

@@ -2,7 +2,8 @@
 
 Every running sequence gets its one row.  The rest of the step's time goes to the sequences that are still
 reading: by class, and inside a class by response ratio, so that a short prompt overtakes a long one, but a long
-one that has waited is not overtaken for ever.
+one that has waited is not overtaken for ever.  Background work costs the others nothing: it is read while they rest,
+and in their steps only once it has waited long enough to count as one of them.
 """
 
 from collections.abc import Sequence as Seq
@@ -69,6 +70,14 @@ def more_urgent(reading: Seq[Sequence], running: Seq[Sequence]) -> bool:
     if not reading or not running:
         return False
     return min(one.level for one in reading) < min(one.level for one in running)
+
+
+def in_turn(running: Seq[Sequence], reading: Seq[Sequence]) -> list[Sequence]:
+    """Those of `reading` that may be read in the next step: background work only where nobody else is in it, for it
+    would make the step longer."""
+    if all(sequence.background for sequence in (*running, *reading)):
+        return list(reading)
+    return [sequence for sequence in reading if not sequence.background]
 
 
 def reading_order(reading: Seq[Sequence]) -> list[Sequence]:

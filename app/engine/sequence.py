@@ -4,24 +4,32 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from app.engine import checkpoints
 from app.engine.backend import Sampler, TokenArray
-from app.engine.pool import Slot
+from app.engine.slot import Slot
 from app.engine.token_buffer import TokenBuffer
 from app.wire import Priority, Submit, Usage
 
-PATIENCE = 64
-"""Steps with somebody else's prompt in them after which a waiting or reading request moves up one class."""
+PATIENCE = 512
+"""How long a waiting or reading request is passed over until it moves up one class: steps in which only others wrote
+count once, steps in which others' prompts were read `PROMPT_STEP` times."""
+
+PROMPT_STEP = 8
 
 
 @dataclass(eq=False, slots=True)
 class Sequence:
     """A request on its way: waiting (no slot), reading (more than one token to evaluate) or running.
 
-    `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `arrival` orders requests of one
+    `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `priority` and `owner` begin as those
+    of `submit`, and may be changed.  `arrival` orders requests of one
     class and is kept when the request is parked.  `waited` counts prefill tokens of others that were read while
-    this one was reading, `passed` the steps in which prompts were read but not this one's; `turn_began` is the
-    time since when it decodes and `last_turn` when that last began, where chats take turns; `boost` is the class of the most urgent request that waits for this one's prefix; `marks` are
-    the positions at which the state is to be kept, so that a chunk ends there.
+    this one was reading, `passed` the steps that passed it over, as `PATIENCE` counts them, and `overtaken` the
+    requests of a better class that began while there was no room for it; `turn_began` is the time since when it
+    decodes and `last_turn` when that last began, where chats take turns; `boost` is the class of the most urgent
+    request that waits for this one's prefix, and `awaits` the request whose reading this one waits for, up to that many
+    tokens; `marks` are the positions at which the state is to be kept, so that a chunk ends there; `squeezed` says that
+    the last step found no room for it, although it was alone.
     """
 
     submit: Submit
@@ -30,20 +38,25 @@ class Sequence:
     sampler: Sampler
     tokens: TokenBuffer = field(init=False)
     priority: Priority = field(init=False)
+    owner: int = field(init=False)
     slot: Slot | None = None
     cached: int = 0
     admitted: bool = False
     waited: int = 0
     passed: int = 0
+    overtaken: int = 0
     turn_began: float | None = None
     last_turn: float = -1.0
     boost: Priority = Priority.BACKGROUND
+    awaits: "tuple[Sequence, int] | None" = None
     place: int = 0
     marks: tuple[int, ...] = ()
+    squeezed: bool = False
 
     def __post_init__(self) -> None:
         self.tokens = TokenBuffer(np.array(self.submit.tokens, np.int32))
         self.priority = self.submit.priority
+        self.owner = self.submit.owner
 
     @property
     def id(self) -> int:
@@ -76,7 +89,8 @@ class Sequence:
     def mark_for_forks(self) -> None:
         """Set the marks: those of the request, and one token before the prompt's end, to write it again."""
         end = self.prompt_length - 1
-        self.marks = tuple(sorted({mark for mark in (*self.submit.marks, end) if 0 < mark <= end}))
+        marks = sorted({mark for mark in (*self.submit.marks, end) if 0 < mark <= end})
+        self.marks = tuple(checkpoints.thinned(marks, checkpoints.MOST))
 
     @property
     def running(self) -> bool:
@@ -89,8 +103,13 @@ class Sequence:
 
     @property
     def level(self) -> int:
-        """The class that counts: its own, that of who waits for it, better by one for every `PATIENCE` steps."""
+        """The class that counts: its own, that of who waits for it, better by one for every `PATIENCE`."""
         return max(0, min(self.priority, self.boost) - self.passed // PATIENCE)
+
+    @property
+    def background(self) -> bool:
+        """Whether it only uses the time that nobody else wants."""
+        return self.level >= Priority.BACKGROUND
 
     @property
     def urgency(self) -> tuple[int, int]:

@@ -22,10 +22,12 @@ from typing import BinaryIO
 import numpy as np
 
 from app.engine.states import Blob, Tip
+from app.wire import LoadParams
 
 _LOG = logging.getLogger(__name__)
 _MAGIC = b"TUTTIKV1"
 _SUFFIX = ".state"
+_UNFINISHED = ".tmp"
 _HEADER_LIMIT = 1 << 20
 
 
@@ -50,15 +52,17 @@ class StateFiles:
         self._fingerprint = fingerprint
         self._budget = budget
         self._orders: queue.SimpleQueue[Blob | None] = queue.SimpleQueue()
-        self._ordered: set[int] = set()
-        # Kept alive, so that no other blob gets the same identity.
-        self._kept: list[Blob] = []
         self._thread = threading.Thread(target=self._write_all, name="engine-states", daemon=True)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._thread.start()
 
     def scan(self) -> Iterator[Blob]:
-        """Every usable state of this model, parents before children, without its bytes in memory."""
+        """Every usable state of this model, parents before children, without its bytes in memory.
+
+        For the start: what an engine that was killed had half written is deleted.
+        """
+        for path in self._folder.glob(f"*{_UNFINISHED}"):
+            self.delete(path)
         found = []
         for path in self._folder.glob(f"*{_SUFFIX}"):
             blob = self._open(path)
@@ -85,10 +89,9 @@ class StateFiles:
 
     def order(self, blob: Blob) -> bool:
         """Write this blob soon; its `file` is set when that is done.  False when it was ordered before."""
-        if id(blob) in self._ordered:
+        if blob.ordered:
             return False
-        self._ordered.add(id(blob))
-        self._kept.append(blob)
+        blob.ordered = True
         self._orders.put(blob)
         return True
 
@@ -135,8 +138,10 @@ class StateFiles:
         data = blob.data
         if data is None or not self._make_room(len(data)):
             return None
-        tips = b"".join(tip.data for tip in blob.tips)
-        payload = blob.tokens.astype(np.int32).tobytes() + data + tips
+        parts = [blob.tokens.astype(np.int32).tobytes(), data, *(tip.data for tip in blob.tips)]
+        digest = hashlib.blake2b()
+        for part in parts:
+            digest.update(part)
         header = json.dumps(
             {
                 "fingerprint": self._fingerprint,
@@ -145,15 +150,15 @@ class StateFiles:
                 "owner": blob.owner,
                 "data": len(data),
                 "tips": [(tip.at, len(tip.data)) for tip in blob.tips],
-                "digest": hashlib.blake2b(payload).hexdigest(),
+                "digest": digest.hexdigest(),
             }
         ).encode()
         path = self._folder / f"{blob.owner}-{secrets.token_hex(8)}{_SUFFIX}"
-        temporary = path.with_suffix(".tmp")
+        temporary = path.with_suffix(_UNFINISHED)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(_MAGIC + struct.pack("<I", len(header)) + header)
-            file.write(payload)
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -169,6 +174,11 @@ class StateFiles:
             self.delete(path)
             total -= size
         return total + wanted <= self._budget
+
+
+def layout(fingerprint: str, params: LoadParams, library: str) -> str:
+    """What the cells of a state mean and how they lie: any other model, cell type or library makes it a foreign one."""
+    return f"{fingerprint}/{params.kv_type}/{library}"
 
 
 def _read_header(file: BinaryIO) -> _Header | None:

@@ -8,8 +8,9 @@ Where a memory can only be restored at its tip (recurrent, hybrid, sliding windo
 then holds everything from 0 to the end of its sequence, and a match is only good at the end of a node: at the
 sequence's own, or where a tip was kept.
 
-The bytes in memory are bounded by a budget: the least recently used go first, to their file where they have one,
-otherwise for good.
+The bytes in memory are bounded by a budget.  What is worth least goes first, to its file where it has one, otherwise
+for good.  The worth of a state is what it costs to read its tokens again, for each byte, when it was used last; what
+the others are worth rises above it with everything that goes (GreedyDual), so that what is never used goes at last.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -45,6 +46,8 @@ class Blob:
     users: int = 1
     tips: tuple["Tip", ...] = ()
     file: Path | None = None
+    ordered: bool = False
+    """Whether it was given to the thread that writes files."""
 
     @property
     def size(self) -> int:
@@ -71,18 +74,28 @@ class _Node:
     tip: bytes | None = None
     children: dict[int, "_Node"] = field(default_factory=dict)
     last_used: int = 0
+    worth: float = 0.0
 
     @property
     def end(self) -> int:
         return self.start + len(self.tokens)
 
 
-class StateTree:
-    """Saved states, at most `budget` bytes of them."""
+def count_tokens(start: int, end: int) -> float:
+    """What it costs to read these positions, where every token costs the same."""
+    return end - start
 
-    def __init__(self, budget: int, *, exact: bool) -> None:
+
+class StateTree:
+    """Saved states, at most `budget` bytes of them; `effort(start, end)` says what it costs to read these positions."""
+
+    def __init__(
+        self, budget: int, *, exact: bool, effort: Callable[[int, int], float] = count_tokens
+    ) -> None:
         self.budget = budget
         self.exact = exact
+        self._effort = effort
+        self._inflation = 0.0
         self.bytes = 0
         self.dropped: list[Path] = []
         """Files of blobs that are in the tree no more; to be deleted by whoever keeps the files."""
@@ -255,7 +268,13 @@ class StateTree:
     def _split(self, node: _Node, at: int) -> _Node:
         """Cut a node in two after `at` tokens; the upper half is returned."""
         parent = node.parent or self._root
-        upper = _Node(node.tokens[:at].copy(), node.start, parent, last_used=node.last_used)
+        upper = _Node(
+            node.tokens[:at].copy(),
+            node.start,
+            parent,
+            last_used=node.last_used,
+            worth=node.worth,
+        )
         if node.blob and not self.exact:
             upper.blob = node.blob
             node.blob.users += 1
@@ -283,7 +302,8 @@ class StateTree:
             for node in loose
             if not node.children or (node.blob and node.blob.file and node.blob.data)
         ]
-        victim = min(alone or loose, key=lambda node: node.last_used)
+        victim = min(alone or loose, key=lambda node: (node.worth, node.last_used))
+        self._inflation = max(self._inflation, victim.worth)
         blob = victim.blob
         if blob is not None and blob.file is not None and blob.data is not None:
             self.bytes -= len(blob.data)
@@ -313,6 +333,16 @@ class StateTree:
         self._clock += 1
         for node in nodes:
             node.last_used = self._clock
+            node.worth = self._inflation + self._density(node)
+
+    def _density(self, node: _Node) -> float:
+        """What it costs to read the node's tokens again, for each byte that it keeps."""
+        blob = node.blob
+        if blob is None or not blob.size:
+            return 0.0
+        start = 0 if self.exact else node.start
+        share = 1.0 if self.exact else len(node.tokens) / (blob.end - blob.start)
+        return self._effort(start, node.end) / (blob.size * share)
 
     def _nodes(self) -> Iterator[_Node]:
         stack = list(self._root.children.values())

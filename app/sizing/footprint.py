@@ -23,6 +23,7 @@ _BLOCK = 32
 _PAD = 256
 _STATE_BYTES = 4
 _MASK_BYTES = 2.25
+_AT_ONCE = 128
 _MOST_LAYERS = 1024
 _MOST = 1 << 31
 
@@ -85,6 +86,10 @@ class Footprint:
         kept = 1 if self.recurrent else 3
         return min(MOST_IDS, sequences * (1 + kept) + 4)
 
+    def at_once(self, batch: int) -> int:
+        """Tokens that a processor evaluates at a time: few, so that a read can be interrupted, where that is safe."""
+        return batch if self.recurrent else min(batch, _AT_ONCE)
+
     def pool_bytes(self, pool_tokens: int, sequences: int, batch: int, kv_type: KvType) -> int:
         """What the chats' memory takes."""
         cells = _padded(pool_tokens)
@@ -103,14 +108,15 @@ class Footprint:
             masked += cells
         if any(layer.keys and layer.window for layer in self.layers):
             masked += self._seen(cells, sequences, batch)
-        computed = batch * (6 * self.width + 3 * self.feed) * 4
-        outputs = min(batch, self.ids(sequences)) * self.vocabulary * 4
+        rows = self.at_once(batch)
+        computed = rows * (6 * self.width + 3 * self.feed) * 4
+        outputs = min(rows, self.ids(sequences)) * self.vocabulary * 4
         states = 2 * max((layer.state for layer in self.layers), default=0) * self.ids(sequences)
-        return computed + outputs + math.ceil(batch * masked * _MASK_BYTES) + states * _STATE_BYTES
+        return computed + outputs + math.ceil(rows * masked * _MASK_BYTES) + states * _STATE_BYTES
 
     def _seen(self, cells: int, sequences: int, batch: int) -> int:
         """Cells of the layers that see a window only."""
-        return min(cells, _padded(self.window * self.ids(sequences) + batch))
+        return min(cells, _padded(self.window * self.ids(sequences) + self.at_once(batch)))
 
 
 def read_footprint(path: Path) -> Footprint:

@@ -41,7 +41,7 @@ NO_OWN = Own()
 class Plan:
     """The numbers of a load, as `wire.LoadParams` names them; `spill_megabytes` MiB for the states of idle chats.
 
-    `pool_bytes` is what the pool takes, and `missing` how many bytes more than there are all of it would take.
+    `pool_bytes` is what the pool takes, and `missing` how many bytes more all of it takes than can be spared.
     """
 
     pool_tokens: int
@@ -123,6 +123,16 @@ def plan(profile: Profile, model: Footprint, machine: Machine, own: Own = NO_OWN
     return next(fitting, None) or _fitted(*tried[-1], model, machine, own)
 
 
+def shortage(name: str, plan: Plan) -> str:
+    """What to say before the model of this name is loaded as planned; "" where it fits."""
+    if not plan.missing:
+        return ""
+    return (
+        f"{name} takes {plan.missing / 1e9:,.1f} GB more memory than can be spared, so that it may be slow or not load. "
+        "The profile “edge” takes the least; a smaller model takes less still."
+    )
+
+
 def _recipes(profile: Profile, model: Footprint, machine: Machine) -> Iterator[_Recipe]:
     """In the order in which they are tried; the last one is taken where none fits."""
     context = model.context or _UNKNOWN_CONTEXT
@@ -138,7 +148,8 @@ def _recipes(profile: Profile, model: Footprint, machine: Machine) -> Iterator[_
             )
         case "auto":
             roomy = min(max(context, _GROWING.pool), 2 * _GROWING.pool)
-            yield replace(_GROWING, share=0.5, most_pool=roomy)
+            # Nobody has asked for it, so that no pool is taken here that the model would notice.
+            yield replace(_GROWING, kv_types=("f16", "q8_0"), share=0.5, most_pool=roomy)
             yield replace(_DEVELOPMENT, kv_types=("f16", "q8_0"))
             yield _EDGE
 

@@ -6,7 +6,6 @@ A form knows the ranges and choices that the settings themselves check, so that 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -48,6 +47,8 @@ from app.ui import icons, theme
 from app.ui.plain import Label
 
 _T = TypeVar("_T")
+LABELS = 170
+"""Width of a form's first column, px at the usual scale."""
 _TEXT_LEFT = theme.GAP_2 + 3
 """Where a line edit of the style sheet begins its text: border, padding, and Qt's own margin, px."""
 
@@ -223,7 +224,7 @@ class Form(QWidget, Generic[_T]):
         self._listen(item.name, editor)
         label = Label(item.label, "body", self)
         label.setBuddy(editor)
-        label.setMinimumWidth(theme.px(170))
+        label.setMinimumWidth(theme.px(LABELS))
         label.setFixedHeight(theme.px(theme.CONTROL) + 2)
         layout.addRow(label, self._cell(item, editor))
 
@@ -246,18 +247,18 @@ class Form(QWidget, Generic[_T]):
 
     def _listen(self, name: str, editor: QWidget) -> None:
         """Hear of changes of the kinds of field that a profile's numbers have."""
-        told = partial(self._tell, name)
+        editor.setProperty("row", name)
         match editor:
             case QComboBox():
-                editor.currentIndexChanged.connect(told)
+                editor.currentIndexChanged.connect(self._tell)
             case QCheckBox():
-                editor.toggled.connect(told)
+                editor.toggled.connect(self._tell)
             case QSpinBox() | QDoubleSpinBox():
-                editor.valueChanged.connect(told)
+                editor.valueChanged.connect(self._tell)
 
-    def _tell(self, name: str, _: object) -> None:
+    def _tell(self, *_: object) -> None:
         if not self._silent:
-            self.edited.emit(name)
+            self.edited.emit(self.sender().property("row"))
 
     def _write(self, editor: QWidget, value: object) -> None:
         match editor:

@@ -2,13 +2,13 @@
 
 import dataclasses
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.settings import OWN_NUMBERS, Settings
 from app.sizing.planner import Outlook
 from app.sizing.profiles import Plan, own_numbers
 from app.ui import icons, theme
-from app.ui.fields import Form, Item
+from app.ui.fields import LABELS, Form, Item
 from app.ui.plain import Label, one_line
 
 _PROFILE_HINTS = {
@@ -47,7 +47,7 @@ NUMBERS = (
     Item(
         "mmap",
         "Map the model file",
-        "The system may drop what is not needed and read it again. Else all of it is read at once.",
+        "The system may drop what is not needed and read it again. Without, all of it is read at the start.",
     ),
 )
 _HINTS = {item.name: item.hint for item in NUMBERS}
@@ -75,8 +75,12 @@ class ProfileForm(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(theme.GAP_2)
-        for part in (self._profile, self._summary, self._numbers):
-            column.addWidget(part)
+        under = QHBoxLayout()  # the fields, and not their labels
+        under.addSpacing(theme.px(LABELS) + theme.GAP_4)
+        under.addWidget(self._summary, 1)
+        column.addWidget(self._profile)
+        column.addLayout(under)
+        column.addWidget(self._numbers)
         self._refresh()
 
     def value(self, base: Settings) -> Settings:
@@ -91,10 +95,6 @@ class ProfileForm(QWidget):
         )
         button.setProperty("number", item.name)
         button.clicked.connect(self._give_back)
-        policy = button.sizePolicy()
-        # The fields keep their places when it comes and goes.
-        policy.setRetainSizeWhenHidden(True)
-        button.setSizePolicy(policy)
         return button
 
     def _plan(self) -> Plan:
@@ -155,8 +155,8 @@ def _summary(plan: Plan, outlook: Outlook, name: str) -> str:
     free = f"{outlook.machine.free / 1e9:.1f} GB"
     if plan.missing:
         return (
-            f"{name} with this pool takes {size(plan.missing)} more than there is ({free} free). It may be slow or "
-            "not load at all. Choose Edge, a smaller pool or a smaller model."
+            f"{name} with this pool takes {size(plan.missing)} more than can be spared ({free} are free). It may be "
+            "slow, or not load at all. Choose Edge, a smaller pool or a smaller model."
         )
     return f"For {name}: the pool takes {size(plan.pool_bytes)} of the {free} that are free."
 

@@ -171,7 +171,6 @@ class Window(QMainWindow):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.sidebar.fit(self.width())
-        self.model_button.fit(self.width())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -213,6 +212,7 @@ class Window(QMainWindow):
         self.model_button.file_requested.connect(self.model.choose_file)
         self.model_button.unload_requested.connect(self.model.unload)
         self.model_button.reload_requested.connect(self.model.load_again)
+        self.tabs.spare_changed.connect(self.model_button.fit)
         self._preferences.changed.connect(self._settings_changed)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._scheme_changed)
 

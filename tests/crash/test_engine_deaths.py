@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow]
 
 PROMPTS = ((1, 2, 3), (9, 8, 7, 6), tuple(range(40, 90)))
 LENGTH = 400
+GREEDY = Sampling(temperature=0)
 
 
 @pytest.fixture(autouse=True)
@@ -55,9 +56,10 @@ class Real:
         params = LoadParams(str(path), pool_tokens=2048, sequences=4, batch=64, threads=1)
         await self.client.load(params, lambda _: None)
 
-    def submit(self, prompt: tuple[int, ...], length: int) -> EngineStream:
-        greedy = Sampling(temperature=0)
-        return self.client.submit(Submit(0, prompt, greedy, max_tokens=length, ignore_eos=True))
+    def submit(
+        self, prompt: tuple[int, ...], length: int, sampling: Sampling = GREEDY
+    ) -> EngineStream:
+        return self.client.submit(Submit(0, prompt, sampling, max_tokens=length, ignore_eos=True))
 
     async def next_token(self, prompt: tuple[int, ...]) -> int:
         answer = Answer()
@@ -121,6 +123,30 @@ def test_answers_go_on_over_kills_of_the_engine(tmp_path: Path, kills: int) -> N
                 for place in range(seam - 1, seam + 2):
                     before = (*prompt, *answer.tokens[:place])
                     assert await real.next_token(before) == answer.tokens[place]
+        await real.client.stop()
+
+    run(scenario())
+
+
+def test_a_seeded_answer_is_the_same_over_kills_of_the_engine(tmp_path: Path) -> None:
+    """Its random draws and its penalties go on where the dead engine left them."""
+    sampling = Sampling(temperature=0.8, repeat_penalty=1.2, presence_penalty=0.5, seed=42)
+
+    async def scenario() -> None:
+        real = Real()
+        await real.load(tmp_path)
+        whole = Answer()
+        await whole.listen(real.submit(PROMPTS[0], LENGTH, sampling))
+        cut = Answer()
+        task = begin(cut.listen(real.submit(PROMPTS[0], LENGTH, sampling)))
+        for kill in range(1, 4):
+            goal = len(cut.tokens) + 10
+            await until(lambda goal=goal: len(cut.tokens) >= goal)
+            real.kill()
+            await until(lambda kill=kill: len(cut.seams) == kill)
+        await task
+        assert len(real.children) == 4
+        assert cut.tokens == whole.tokens
         await real.client.stop()
 
     run(scenario())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.engine.backend import Batch, DecodeResult
-from app.wire import Sampling, Submit
+from app.wire import Counters, Sampling, Submit
 from tests.engine.conftest import MakeRig
 
 TEXT = tuple(int(token) for token in np.random.default_rng(8).integers(1, 256, 1500))
@@ -23,9 +23,14 @@ def test_an_interrupted_prompt_gives_the_same_answer(
     for delay in (0.0, 0.0005, 0.002, 0.005):
         timer = threading.Timer(delay, rig.backend.interrupt)
         timer.start()
-        rig.step()
+        before = rig.steps[-1].counters if rig.steps else Counters()
+        step = rig.step()
         timer.join()
         rig.backend.rearm()
+        if step.counters.interrupted > before.interrupted:
+            # What was evaluated before stays: whole parts of the batch.
+            kept = step.counters.read - before.read
+            assert kept % rig.backend.info.ubatch in (0, rig.backend.info.ubatch - 1)
     rig.backend.interrupt()
     assert rig.step().counters.interrupted >= 1
     rig.backend.rearm()
@@ -35,6 +40,14 @@ def test_an_interrupted_prompt_gives_the_same_answer(
     alone.run()
     assert len(rig.tokens(1)) == 5
     assert rig.steps[-1].counters.read == alone.steps[-1].counters.read == len(TEXT)
+
+
+def test_a_batch_is_evaluated_in_parts_where_it_may_be_interrupted(
+    tiny_files: dict[str, Path], make_rig: MakeRig
+) -> None:
+    for kind, expected in (("attention", 128), ("sliding_window", 128), ("recurrent", 512)):
+        info = make_rig(tiny_files[kind], pool_tokens=1024, batch=512).backend.info
+        assert (info.batch, info.ubatch) == (512, expected)
 
 
 @pytest.mark.parametrize("kind", ["hybrid", "recurrent"])

@@ -1,15 +1,17 @@
 """Warm after a restart: states of chats on disk, on real models; foreign or damaged ones are read again silently."""
 
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from app.engine.state_files import StateFiles
-from app.wire import Sampling, Submit
+from app.engine.state_files import StateFiles, layout
+from app.wire import LoadParams, Sampling, Submit
 from tests import tiny_models
 from tests.engine.conftest import MakeRig, Rig
+from tests.engine_run import Clock
 
 KINDS = tuple(tiny_models.KINDS)
 BUDGET = 64 << 20
@@ -109,6 +111,35 @@ def test_a_forgotten_chat_leaves_no_file_and_no_state(
     assert read(rig) - before == len(FIRST)
 
 
+def test_the_bytes_of_a_forgotten_chat_are_gone_from_memory(
+    tiny_files: dict[str, Path], open_rig: Callable[[Path], tuple[Rig, StateFiles]]
+) -> None:
+    rig, files = open_rig(tiny_files["attention"])
+    ask(rig, 1, FIRST, owner=3)
+    put_to_rest(rig, files)
+    (blob,) = rig.engine._pool.states.blobs()
+    assert blob.file is not None
+    tokens = weakref.ref(blob.tokens)
+    del blob
+    rig.engine.forget(3)
+    assert tokens() is None
+
+
+def test_what_a_killed_engine_had_half_written_is_deleted(
+    tiny_files: dict[str, Path],
+    open_rig: Callable[[Path], tuple[Rig, StateFiles]],
+    tmp_path: Path,
+) -> None:
+    rig, files = open_rig(tiny_files["attention"])
+    ask(rig, 1, FIRST, owner=3)
+    put_to_rest(rig, files)
+    (whole,) = (tmp_path / "states").iterdir()
+    half = whole.with_suffix(".tmp")
+    half.write_bytes(whole.read_bytes()[:100])
+    open_rig(tiny_files["attention"])
+    assert list((tmp_path / "states").iterdir()) == [whole]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -151,3 +182,46 @@ def test_the_disk_budget_holds(
     sizes = [path.stat().st_size for path in tmp_path.iterdir()]
     assert sizes
     assert sum(sizes) <= 200_000
+
+
+def test_a_state_of_other_cells_is_a_foreign_one(
+    tiny_files: dict[str, Path], make_rig: MakeRig, tmp_path: Path
+) -> None:
+    """The same model with its cells compressed reads again, and is right."""
+    answers = {}
+    for turn, kv_type in enumerate(("f16", "q8_0", "q8_0")):
+        params = LoadParams("model", kv_type=kv_type)
+        files = StateFiles(tmp_path, layout("print", params, "1.0"), BUDGET)
+        rig = make_rig(tiny_files["attention"], kv_type=kv_type, spill_bytes=BUDGET, files=files)
+        answers[turn] = ask(rig, 1, (*FIRST, 7))
+        assert read(rig) == (1 if turn == 2 else len(FIRST) + 1)
+        put_to_rest(rig, files)
+    assert answers[1] == answers[2]
+
+
+def test_the_layout_names_all_that_changes_the_cells() -> None:
+    given = layout("print", LoadParams("model"), "1.0")
+    assert layout("other", LoadParams("model"), "1.0") != given
+    assert layout("print", LoadParams("model", kv_type="q4_0"), "1.0") != given
+    assert layout("print", LoadParams("model"), "1.1") != given
+    # What does not: the same states serve a pool of another size.
+    assert layout("print", LoadParams("model", pool_tokens=512, sequences=2), "1.0") == given
+
+
+def test_chats_that_leave_the_pool_are_written_while_others_work(
+    tiny_files: dict[str, Path], make_rig: MakeRig, tmp_path: Path
+) -> None:
+    """An engine that is killed at work loses nothing of the chats that were idle."""
+    clock = Clock(0.001)
+    files = StateFiles(tmp_path, "print", BUDGET)
+    rig = make_rig(tiny_files["attention"], spill_bytes=BUDGET, files=files, clock=clock)
+    ask(rig, 1, FIRST)
+    rig.engine.submit(
+        Submit(2, (5, 6, 7), Sampling(temperature=0), max_tokens=40, ignore_eos=True, owner=8)
+    )
+    rig.step()
+    clock.now += 10
+    rig.step()
+    rig.step()
+    files.close(60)
+    assert [path.name.split("-")[0] for path in tmp_path.iterdir()] == ["7"]

@@ -69,9 +69,11 @@ def test_a_spilled_chat_comes_back(setup: Setup) -> None:
     assert got["megabytes"] > 0
 
 
-def test_idle_chats_leave_the_pool(setup: Setup) -> None:
-    got = run(Idle(3, 100, prompt=16, written=20, settle=3.0), setup)
-    assert got["spilled"] > 0
+def test_idle_chats(setup: Setup) -> None:
+    row = Idle(3, 100, prompt=16, written=60, looked_at=20)
+    got = run(row, setup)
+    assert set(got) == {figure.key for figure in row.figures}
+    assert got["again"] == 0
 
 
 def test_bookkeeping(setup: Setup) -> None:

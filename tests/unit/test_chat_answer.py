@@ -63,6 +63,7 @@ def test_a_pause_is_no_time_of_writing() -> None:
     [
         (FinishReason.STOP, "", "x", (Status.DONE, "")),
         (FinishReason.LENGTH, "", "x", (Status.DONE, "")),
+        (FinishReason.LENGTH, "Context full.", "x", (Status.DONE, "Context full.")),
         (FinishReason.STOP, "", "", (Status.FAILED, EMPTY_ANSWER)),
         (FinishReason.LENGTH, "", "\n\n", (Status.FAILED, EMPTY_ANSWER)),
         (FinishReason.CANCELLED, "", "", (Status.STOPPED, "")),

@@ -227,11 +227,13 @@ def test_a_request_goes_on_from_what_it_had_written() -> None:
         await made.die()
         assert made.client.serving
         (again,) = made.submitted
-        assert again == replace(asked, tokens=(1, 2, 3, 7, 8), max_tokens=3, marks=(1, 2))
+        assert again == replace(
+            asked, tokens=(1, 2, 3, 7, 8), max_tokens=3, marks=(1, 2), written=2
+        )
         made.link.say(step(ReadingNow(stream.request_id, 5, 5, 4)), written(stream, 6))
         await made.die()
         assert made.submitted == [
-            replace(asked, tokens=(1, 2, 3, 7, 8, 6), max_tokens=2, marks=(1, 2))
+            replace(asked, tokens=(1, 2, 3, 7, 8, 6), max_tokens=2, marks=(1, 2), written=3)
         ]
         end = Finished(stream.request_id, FinishReason.LENGTH, Usage(6, 2, 0))
         made.link.say(written(stream, 5, 4), step(end))

@@ -1,12 +1,11 @@
 """`idle:N:T`: what N idle chats of T tokens cost two that write."""
 
-import time
 from dataclasses import dataclass
 from typing import ClassVar
 
 from app.bench.engine import Engine, Heard, running_engine
 from app.bench.figure import Figure, Values, at_most
-from app.bench.prompts import Ids, ids
+from app.bench.prompts import ids
 from app.bench.rows.row import Row, Setup
 from app.bench.steps import decoding, step_seconds
 
@@ -15,8 +14,11 @@ _ACTIVE = 2
 
 @dataclass(frozen=True)
 class Idle(Row):
-    """The step of two active chats before and after the idle ones came, in one process; `settle` seconds of writing lie
-    between their coming and the second figure, in which their cells may leave the pool."""
+    """The last steps of two long answers without idle chats, and of two that begin while all of these are in the pool.
+
+    Before the last steps lie enough others for the idle chats' cells to leave the pool, and for those of the two to
+    come down to their places.  All in one process.
+    """
 
     kind: ClassVar[str] = "idle"
     about: ClassVar[str] = "step time of 2 active chats beside N idle chats of T tokens"
@@ -25,16 +27,17 @@ class Idle(Row):
     idle: int = 8
     history: int = 2000
     prompt: int = 64
-    written: int = 256
-    settle: float = 5.0
+    written: int = 768
+    looked_at: int = 128
 
     @property
     def figures(self) -> tuple[Figure, ...]:
         return (
             Figure("alone", "step without idle chats", "ms", 2),
             Figure("first", "step with them, at first", "ms", 2),
-            Figure("later", "step with them, later", "ms", 2),
+            Figure("later", "step with them, later in the same answers", "ms", 2),
             Figure("times", "later over without", "x", 3, at_most(1.05)),
+            Figure("again", "tokens read twice", "", 0, at_most(0)),
             Figure("spilled", "states kept outside the pool", "MB", 1),
         )
 
@@ -44,31 +47,22 @@ class Idle(Row):
             alone = await self._write(engine, seed)
             for number in range(self.idle):
                 await engine.ask(ids(seed + 100 + number, self.history, engine.vocabulary), 1)
-            first = await self._write(engine, seed + 200)
-            await self._settle(engine, seed + 300)
-            later = await self._write(engine, seed + 400)
-            spilled = engine.counters.spill_bytes / 1e6
+            beside = await self._write(engine, seed + 200)
+            counters = engine.counters
+        new = self.idle * self.history + 2 * _ACTIVE * self.prompt
         return {
-            "alone": alone * 1000,
-            "first": first * 1000,
-            "later": later * 1000,
-            "times": later / alone,
-            "spilled": spilled,
+            "alone": step_seconds(alone[-self.looked_at :]) * 1000,
+            "first": step_seconds(beside[: self.looked_at]) * 1000,
+            "later": step_seconds(beside[-self.looked_at :]) * 1000,
+            "times": step_seconds(beside[-self.looked_at :])
+            / step_seconds(alone[-self.looked_at :]),
+            "again": counters.read - new,
+            "spilled": counters.spill_bytes / 1e6,
         }
 
-    async def _settle(self, engine: Engine, seed: int) -> None:
-        end = time.perf_counter() + self.settle
-        while time.perf_counter() < end:
-            await self._write(engine, seed)
-
-    async def _write(self, engine: Engine, seed: int) -> float:
-        """Seconds of a step of the active chats."""
-        return step_seconds(await self._steps(engine, self._prompts(engine, seed)))
-
-    async def _steps(self, engine: Engine, prompts: list[Ids]) -> list[Heard]:
+    async def _write(self, engine: Engine, seed: int) -> list[Heard]:
+        """The steps in which both chats write."""
+        prompts = [ids(seed * 7 + chat, self.prompt, engine.vocabulary) for chat in range(_ACTIVE)]
         mark = len(engine.steps)
         await engine.whole(*(engine.submit(prompt, self.written) for prompt in prompts))
         return decoding(engine.steps[mark:], _ACTIVE)
-
-    def _prompts(self, engine: Engine, seed: int) -> list[Ids]:
-        return [ids(seed * 7 + chat, self.prompt, engine.vocabulary) for chat in range(_ACTIVE)]

@@ -1,0 +1,86 @@
+"""An answer that goes on in another engine keeps its penalties and its random draws, on real models."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.wire import Sampling, Submit
+from tests.engine.conftest import MakeRig, Rig
+
+PROMPT = tuple(range(20, 60))
+LENGTH = 60
+CUTS = (1, 17, 59)
+
+# The tiny models are sure of themselves: it takes much heat, or much of a penalty, for other tokens than the best.
+WIDE = Sampling(temperature=12.0, top_k=0, top_p=1, min_p=0, seed=42)
+SAMPLINGS = {
+    "seeded": WIDE,
+    "few candidates": replace(WIDE, top_k=3),
+    "sometimes one candidate": replace(WIDE, temperature=3.0, top_p=0.5),
+    "penalised": replace(WIDE, repeat_penalty=1.4, presence_penalty=4.0, seed=7),
+    "greedy, penalised": Sampling(temperature=0, repeat_penalty=3.0, presence_penalty=9.0),
+}
+
+
+def answer(rig: Rig, submit: Submit) -> list[int]:
+    rig.engine.submit(submit)
+    rig.run()
+    return rig.tokens(submit.request_id)
+
+
+def rest(submit: Submit, written: list[int]) -> Submit:
+    """What the client asks of the next engine."""
+    return Submit(
+        submit.request_id,
+        (*submit.tokens, *written),
+        submit.sampling,
+        max_tokens=LENGTH - len(written),
+        ignore_eos=True,
+        written=len(written),
+    )
+
+
+# A window's cells come to lie elsewhere when the prompt is read in other pieces, which moves the borders of its sums:
+# what is chosen with heat may then be another token by rounding alone.
+@pytest.mark.parametrize("kind", ["attention", "hybrid", "recurrent"])
+@pytest.mark.parametrize("name", SAMPLINGS)
+def test_a_resumed_answer_is_the_undisturbed_one(
+    kind: str, name: str, tiny_files: dict[str, Path], make_rig: MakeRig
+) -> None:
+    submit = Submit(1, PROMPT, SAMPLINGS[name], max_tokens=LENGTH, ignore_eos=True)
+    whole = answer(make_rig(tiny_files[kind]), submit)
+    assert len(set(whole)) > 3 or name == "sometimes one candidate"
+    for cut in CUTS:
+        again = make_rig(tiny_files[kind])
+        assert answer(again, rest(submit, whole[:cut])) == whole[cut:]
+
+
+def test_the_count_of_what_was_written_is_what_makes_it_so(
+    tiny_files: dict[str, Path], make_rig: MakeRig
+) -> None:
+    """The same prompt as a request of its own begins with the first random number, and penalises nothing."""
+    for name in ("seeded", "few candidates", "penalised", "greedy, penalised"):
+        submit = Submit(1, PROMPT, SAMPLINGS[name], max_tokens=LENGTH, ignore_eos=True)
+        whole = answer(make_rig(tiny_files["attention"]), submit)
+        anew = Submit(
+            1, (*PROMPT, *whole[:17]), SAMPLINGS[name], max_tokens=LENGTH - 17, ignore_eos=True
+        )
+        assert answer(make_rig(tiny_files["attention"]), anew) != whole[17:]
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_a_resumed_answer_of_the_starter_model_is_the_undisturbed_one(
+    starter: Path, make_rig: MakeRig
+) -> None:
+    """With compressed cells, for with those it computes the same however its prompt is cut."""
+    for sampling in (
+        Sampling(temperature=0.8, seed=42),
+        Sampling(temperature=0.8, repeat_penalty=1.1, presence_penalty=0.5, seed=7),
+    ):
+        submit = Submit(1, PROMPT, sampling, max_tokens=LENGTH, ignore_eos=True)
+        whole = answer(make_rig(starter, kv_type="q8_0"), submit)
+        for cut in CUTS:
+            again = make_rig(starter, kv_type="q8_0")
+            assert answer(again, rest(submit, whole[:cut])) == whole[cut:]
