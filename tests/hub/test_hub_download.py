@@ -16,6 +16,7 @@ from app.hub.line import Cut
 from app.hub.part import PartFile, part_path, written_bytes
 from app.hub.remote import RemoteModel
 from app.hub.standing import Phase
+from app.hub.transfer import Patience
 from tests.fake_hub import MIB, Content, Does, FakeHub
 from tests.hub.conftest import FOR_EVER, QUICK, OnThread, until
 
@@ -24,8 +25,14 @@ Find = Callable[..., RemoteModel]
 TOKEN = "hf_TESTTOKEN123"
 
 
-def start(model: RemoteModel, models: Path, hub: FakeHub, token: str = "") -> Download:
-    return Download(model, models, Access(hub.endpoint, token), patience=QUICK)
+def start(
+    model: RemoteModel,
+    models: Path,
+    hub: FakeHub,
+    token: str = "",
+    patience: Patience = FOR_EVER,
+) -> Download:
+    return Download(model, models, Access(hub.endpoint, token), patience=patience)
 
 
 def left_over(models: Path) -> list[str]:
@@ -97,7 +104,7 @@ def test_pause_keeps_what_came_and_resume_goes_on(hub: FakeHub, models: Path, fi
     hub.add("o/r", m__gguf=content)
     hub.script = [Does(stall_after=2 * MIB)]
     model = find()
-    first = OnThread(Download(model, models, Access(hub.endpoint), patience=FOR_EVER))
+    first = OnThread(start(model, models, hub))
     until(lambda: first.download.standing().done == 2 * MIB)
     first.download.stop()
     assert isinstance(first.join(), Cut)
@@ -122,7 +129,7 @@ def test_a_transfer_that_hardly_moves_says_so_and_goes_on_later(hub: FakeHub, mo
     hub.add("o/r", m__gguf=content)
     hub.script, hub.always = [first], then
     with pytest.raises(HubError) as caught:
-        start(find(), models, hub).run()
+        start(find(), models, hub, patience=QUICK).run()
     assert caught.value.problem is HubProblem.STALLED
     hub.always = Does()
     proven(start(find(), models, hub).run(), content)
@@ -138,7 +145,7 @@ def test_stop_ends_a_waiting_transfer(hub: FakeHub, models: Path, find: Find, do
         Does(does.cut_after, does.stall_after, does.drip_after, call_after=(1, asked.set))
     ]
     model = find()
-    running = OnThread(Download(model, models, Access(hub.endpoint), patience=FOR_EVER))
+    running = OnThread(start(model, models, hub))
     if does.stall_after != 0:
         assert asked.wait(20)
     else:
@@ -151,7 +158,7 @@ def test_stop_ends_a_silent_connection(hub: FakeHub, models: Path, find: Find) -
     hub.add("o/r", m__gguf=Content(MIB))
     model = find()
     hub.silent = True
-    running = OnThread(Download(model, models, Access(hub.endpoint), patience=FOR_EVER))
+    running = OnThread(start(model, models, hub))
     until(lambda: any("/resolve/" in asked.path for asked in hub.log))
     running.download.stop()
     assert isinstance(running.join(), Cut)
@@ -312,10 +319,9 @@ def test_the_parts_of_a_split_model_are_one_and_appear_together(hub: FakeHub, mo
     contents = split(hub)
     model = find()
     assert model.size == 6 * MIB
-    reached = threading.Event()
-    hub.script = [Does(), Does(call_after=(MIB, reached.set), stall_after=MIB)]
+    hub.script = [Does(), Does(stall_after=MIB)]
     running = OnThread(start(model, models, hub))
-    assert reached.wait(20)
+    until(lambda: running.download.standing().done == 3 * MIB and len(hub.bodies()) == 2)
     running.download.stop()
     assert isinstance(running.join(), Cut)
     assert list(models.rglob("*.gguf")) == []
