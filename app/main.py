@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
     from app.client.local import LocalModel
+    from app.hub.service import HubService
     from app.ui.preferences import Preferences
     from app.ui.single_instance import SingleInstance
     from app.ui.window import Window
@@ -142,9 +143,34 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
         if model:
             window.model.load(model)
         collector.watch(window.workspace.busy)
+        await _offer_models(window, end)
         await window.closed
         await window.shut()
     return 0
+
+
+async def _offer_models(window: "Window", end: AsyncExitStack) -> None:
+    """Let the window find models here and on the hub; once it is shown, for the hub's client takes long to import."""
+    hub, problem = await asyncio.to_thread(_hub)
+    end.push_async_callback(hub.close)
+    from app.hub import library, recommended
+    from app.ui.model_finder import Sources
+
+    window.offer_models(Sources(library.here(), hub, recommended.here()))
+    hub.downloads.restore()
+    if problem:
+        window.tell(problem)
+
+
+def _hub() -> "tuple[HubService, str]":
+    """The hub that the environment names; or the usual one, and what is wrong with that name."""
+    from app.hub import access
+    from app.hub.service import HubService
+
+    try:
+        return HubService(access.from_environment(), paths.models_dir()), ""
+    except AppError as error:
+        return HubService(access.Access(), paths.models_dir()), str(error)
 
 
 def load_params(path: str, current: Settings, plan: Plan) -> LoadParams:

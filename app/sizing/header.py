@@ -42,11 +42,16 @@ _TEXT, _ARRAY = 8, 9
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """`values` and `arrays` by key, and the `lengths` of all arrays, those that were passed over too."""
+    """`values` and `arrays` by key, and the `lengths` of all arrays, those that were passed over too.
+
+    The descriptions of so many `tensors` begin at byte `end` of the file.
+    """
 
     values: Mapping[str, Value] = field(default_factory=dict)
     arrays: Mapping[str, Values] = field(default_factory=dict)
     lengths: Mapping[str, int] = field(default_factory=dict)
+    tensors: int = 0
+    end: int = 0
 
     @property
     def architecture(self) -> str:
@@ -100,14 +105,14 @@ class _Reader:
 
     def header(self) -> Header:
         self._skip(8)  # the magic and the version, which `modelfile.check` has seen
-        self._skip(8)  # the number of tensors
+        tensors = int(self._unpack("Q"))
         keys = self._count(_MOST_KEYS, "keys")
         for _ in range(keys):
             key = self._bytes(self._count(_MOST_KEY_BYTES, "bytes of a key")).decode(
                 "utf-8", "replace"
             )
             self._entry(key, self._unpack("I"))
-        return Header(self._values, self._arrays, self._lengths)
+        return Header(self._values, self._arrays, self._lengths, tensors, self._file.tell())
 
     def _entry(self, key: str, kind: int | float) -> None:
         if kind == _ARRAY:

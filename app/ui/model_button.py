@@ -22,6 +22,7 @@ class ModelButton(QToolButton):
 
     starter_requested = Signal()
     file_requested = Signal()
+    find_requested = Signal()
     unload_requested = Signal()
     reload_requested = Signal()
 
@@ -39,7 +40,7 @@ class ModelButton(QToolButton):
         )
         self._starter.setVisible(starter)
         self._action("Open a model file…", "openModelAction", self.file_requested)
-        self._menu.addSeparator()
+        self._below = self._menu.addSeparator()
         self._reload = self._action("Load again", "reloadModelAction", self.reload_requested)
         self._unload = self._action("Unload", "unloadModelAction", self.unload_requested)
         self.setMenu(self._menu)
@@ -51,6 +52,14 @@ class ModelButton(QToolButton):
         action.setObjectName(name)
         action.triggered.connect(signal)
         return action
+
+    def offer(self, menu: QMenu) -> None:
+        """Add a menu of models to choose from, and the way to more of them."""
+        self._menu.insertMenu(self._below, menu)
+        find = QAction("Find and download models…", self._menu)
+        find.setObjectName("findModelsAction")
+        find.triggered.connect(self.find_requested)
+        self._menu.insertAction(self._below, find)
 
     def fit(self, spare: int) -> None:
         """Take no more than its part of what the tabs spare, px."""

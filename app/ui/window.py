@@ -34,6 +34,7 @@ from app.ui.commands import COMMANDS, ShortcutsDialog
 from app.ui.links import LinkOffer
 from app.ui.model_button import ModelButton
 from app.ui.model_control import ModelControl
+from app.ui.model_finder import ModelFinder, Sources
 from app.ui.motion import Pulse
 from app.ui.plain import one_line
 from app.ui.preferences import Preferences
@@ -81,6 +82,7 @@ class Window(QMainWindow):
         self.model = ModelControl(host, preferences, self.banner, starter, self._busy_count, self)
         self.links = LinkOffer(self.banner, self)
         self.model_button = ModelButton(starter is not None, self)
+        self._finder: ModelFinder | None = None
         self.pulse = Pulse(self)
         self._actions: dict[str, QAction] = {}
         self._advice_notice: Notice | None = None
@@ -107,11 +109,17 @@ class Window(QMainWindow):
         if self.workspace.front is not None:
             self.workspace.front.focus_composer()
 
+    def offer_models(self, sources: Sources) -> None:
+        """Let the user find models there; to be called once."""
+        self._finder = ModelFinder(sources, self.model, self.model_button, self.banner, self)
+
     async def shut(self) -> None:
         """Keep what shall be there the next time; to be called once, after `closed`."""
         self._poll.stop()
         self.pulse.allow(False)
         self.model.shut()
+        if self._finder is not None:
+            self._finder.shut()
         for dialog in self.findChildren(QDialog):
             dialog.reject()
         for step in (self._keep_geometry, self.workspace.shut, self._preferences.save):
@@ -280,6 +288,10 @@ class Window(QMainWindow):
 
     def openModel(self) -> None:
         self.model.choose_file()
+
+    def findModels(self) -> None:
+        if self._finder is not None:
+            self._finder.open()
 
     @aio.async_slot
     async def settings(self) -> None:
