@@ -14,8 +14,8 @@ from app.ui.tab_label import TabLabel
 WIDEST: Final = 216
 NARROWEST: Final = 96
 """Bounds of a tab's width, px at the usual scale: tabs shrink before the row scrolls."""
-_READABLE = 120
-"""Width at which a tab's title can be read; what is beyond it for all tabs is for others to take."""
+_READABLE = 148
+"""Width at which title and state in words can be read; what is beyond it for all tabs is for others to take."""
 _HEIGHT = 44
 """Two lines of text, px at the usual scale."""
 _EDGES = 12
