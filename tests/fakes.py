@@ -13,6 +13,7 @@ from app.chat.ports import (
     ModelState,
     Request,
     Text,
+    Thought,
 )
 
 Script = Sequence[Event]
@@ -36,6 +37,10 @@ class FakeGenerator:
     warmed: list[Request] = field(default_factory=list)
     warm_gate: asyncio.Event | None = None
     warming: int = 0
+    written: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def fed(self, text: str) -> tuple[int, ...]:
+        return self.written.get(text, ())
 
     async def generate(self, request: Request) -> AsyncIterator[Event]:
         script = self.scripts[min(len(self.requests), len(self.scripts) - 1)]
@@ -50,7 +55,7 @@ class FakeGenerator:
             if not ended:
                 await self._turn()
                 ended = True
-                written = sum(event.tokens for event in script if isinstance(event, Text))
+                written = sum(event.tokens for event in script if isinstance(event, Text | Thought))
                 yield Ended(FinishReason.STOP, Usage(10, written, 0))
         finally:
             self.running -= 1

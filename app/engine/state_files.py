@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from app.engine.states import Blob, Tip
+from app.engine.blob import Blob, Tip
 from app.wire import LoadParams
 
 _LOG = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ from the anchor through blocks that are made exact on the way; only a far jump t
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from app.chat.models import Role
 from app.ui.blocks import Block
 from app.ui.entry import Entry
 from app.ui.offsets import Offsets
@@ -31,6 +32,7 @@ class Flow:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        self._cut = 0
         self.spots: list[Spot] = []
         self.fresh: set[int] = set()
         self.following = True
@@ -71,6 +73,18 @@ class Flow:
     def resized(self, index: int) -> None:
         """The height of this message is another one."""
         self._offsets.set(index, self.entries[index].height)
+
+    def mark_cut(self) -> None:
+        """A line above the first message that is still sent to the model, as the last answer has it."""
+        answers = (entry.message for entry in reversed(self.entries))
+        first = next((m.sent_from for m in answers if m.role is Role.ASSISTANT), 0)
+        if first == self._cut:
+            return
+        for index, entry in enumerate(self.entries):
+            if entry.message.id in (first, self._cut):
+                entry.set_cut(entry.message.id == first, self.width, self.style)
+                self.resized(index)
+        self._cut = first
 
     def forget(self, blocks: Iterable[Block]) -> None:
         """These blocks are no more."""

@@ -14,6 +14,7 @@ from app.ui.entry import Entry
 from app.ui.flow import Spot
 from app.ui.flow_view import FlowView
 from app.ui.message_frame import FootBlock, Verb
+from app.ui.thought_block import ThoughtBlock
 
 
 class MessageActions(QObject):
@@ -21,6 +22,7 @@ class MessageActions(QObject):
 
     regenerate = Signal(int)
     retry = Signal(int)
+    fold = Signal(int)
 
     def __init__(self, view: FlowView) -> None:
         super().__init__(view)
@@ -58,6 +60,8 @@ class MessageActions(QObject):
             block = self._view.block_at(spot)
             if isinstance(block, CodeBlock):
                 wanted.append(self._copy_code(spot, block))
+            elif isinstance(block, ThoughtBlock):
+                wanted.append(self._unfold(spot, block))
             elif isinstance(block, FootBlock):
                 wanted += self._under(spot, block)
         return wanted
@@ -70,6 +74,13 @@ class MessageActions(QObject):
         area = block.copy_area(left, spot.y, width)
         message = self._entry(spot).message.id
         return Wanted(message, spot.block, Verb.COPY_CODE, area, at_right=True, revealed=True)
+
+    def _unfold(self, spot: Spot, block: ThoughtBlock) -> Wanted:
+        left, width = self._view.column()
+        row = block.row(left, spot.y, width)
+        message = self._entry(spot).message.id
+        label = f"{'▸' if block.folded else '▾'}  {block.label}"
+        return Wanted(message, -2, Verb.FOLD, row, at_right=False, revealed=True, label=label)
 
     def _under(self, spot: Spot, foot: FootBlock) -> list[Wanted]:
         message = self._entry(spot).message.id
@@ -104,6 +115,8 @@ class MessageActions(QObject):
             self.regenerate.emit(wanted.message)
         elif wanted.verb is Verb.RETRY:
             self.retry.emit(wanted.message)
+        elif wanted.verb is Verb.FOLD:
+            self.fold.emit(wanted.message)
         else:
             self._copy(wanted)
             button.thank()

@@ -57,7 +57,8 @@ def sentence(turn: TurnState) -> str:
             return f"Reading {percent(turn)} % of {turn.total:,} tokens{cached}"
         case TabState.WRITING:
             rate = turn.tokens_per_second
-            return f"Writing, {speed(rate)}" if rate > 0 else "Writing"
+            doing = "Thinking" if turn.thinking else "Writing"
+            return f"{doing}, {speed(rate)}" if rate > 0 else doing
         case TabState.DONE_UNREAD:
             return "Done, not read yet"
         case TabState.STOPPED:

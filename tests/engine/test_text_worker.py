@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from app import wire
+from app.dialogue import ChatLine
 from app.text import worker
 from app.text.stream import TextStream, Vocabulary
-from app.wire import ChatLine
 from tests.tiny_text import (
     CHATML,
     Value,
