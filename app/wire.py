@@ -66,13 +66,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class LoadParams:
-    """How a model is loaded; 0 or "auto" lets the engine choose.
+    """How a model is loaded; 0 or "" lets the engine choose.
 
     `pool_tokens` is the size of the one KV pool that all chats share, `sequences` the most chats that decode at
     once, `batch` the most tokens of one step, `threads` the threads of a step, `gpu_layers` -1 all that fit,
-    `gap` how many times as long a step may take when it also reads while others write,
+    `device` the name of the one to compute on, `gap` how many times as long a step may take when it also reads while others write,
     `spill_bytes` the memory for the states of chats that are not in the pool, `disk_bytes` the room for them in
     `states_folder` ("": nothing is written to disk).
+    With `yielding` the pool may come out smaller, or uncompressed, where llama.cpp refuses it as it is: for numbers
+    that nobody has asked for.
     """
 
     path: str
@@ -89,19 +91,31 @@ class LoadParams:
     gap: float = 3.0
     states_folder: str = ""
     disk_bytes: int = 4 << 30
+    yielding: bool = False
 
 
 # --- both children -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
+class Device:
+    """What llama.cpp can compute on; of memory, in bytes, it says something useful of a GPU only."""
+
+    name: str
+    description: str
+    gpu: bool
+    memory: int = 0
+    memory_free: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Ready:
-    """First word of a child: it runs and listens.  `devices` are human-readable names."""
+    """First word of a child: it runs and listens.  `devices` of an engine, GPUs first."""
 
     protocol: int
     pid: int
     version: str
-    devices: tuple[str, ...] = ()
+    devices: tuple[Device, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +270,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class RecentHits:
-    """The last requests: prompt tokens, those that came from the cache, those that could have.
+    """The last `requests`: prompt tokens, those that came from the cache, those that could have.
 
     `changed` requests changed their chat's prompt inside what was read before, the latest at token `changed_at`.
     """
@@ -266,6 +280,7 @@ class RecentHits:
     possible: int = 0
     changed: int = 0
     changed_at: int = 0
+    requests: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
 """Tiny random-weight GGUFs, one for each kind of memory, written on demand; a step takes a millisecond.
 
-Ids in, ids out: they have no vocabulary (tokenising with them would abort the process), but for `talker`, which chats.
+Ids in, ids out: they have no vocabulary (tokenising with them would abort the process), but for a `talker`, which chats.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
@@ -18,6 +20,20 @@ CONTEXT = 2048
 Array = npt.NDArray[np.float32]
 
 
+@dataclass(frozen=True)
+class Speech:
+    """What makes a model chat: a byte-level vocabulary, a template, room for a conversation.
+
+    It writes letters, figures, marks and line feeds without sense, each a token of its own, and never ends an answer by
+    itself unless `ends`.  With `letters` it writes only these.
+    """
+
+    template: str = CHATML
+    ends: bool = False
+    context: int = 16_384
+    letters: str = ""
+
+
 class _Writer:
     """A GGUF with random tensors; the same seed gives the same file."""
 
@@ -29,20 +45,47 @@ class _Writer:
         width: int,
         layers: int,
         feed: int,
-        context: int = CONTEXT,
-        tokens: list[str] | None = None,
+        speech: Speech | None,
     ) -> None:
         self._random = np.random.default_rng(7)
+        self._speech = speech
+        self._width = width
         self.file = gguf.GGUFWriter(path, architecture)
-        self.file.add_vocab_size(VOCABULARY if tokens is None else len(tokens))
-        self.file.add_context_length(context)
+        self.file.add_vocab_size(VOCABULARY if speech is None else len(byte_tokens()))
+        self.file.add_context_length(CONTEXT if speech is None else speech.context)
         self.file.add_embedding_length(width)
         self.file.add_block_count(layers)
         self.file.add_feed_forward_length(feed)
         self.file.add_layer_norm_rms_eps(1e-5)
-        self.file.add_tokenizer_model("no_vocab" if tokens is None else "gpt2")
-        if tokens is not None:
-            self.file.add_token_list(tokens)
+        self.file.add_tokenizer_model("no_vocab" if speech is None else "gpt2")
+
+    def tokens(self, *, output_spread: float = 0.0) -> None:
+        """What stands for each token at the entrance and, where it is not the same (or `speech`), at the exit."""
+        if self._speech is not None:
+            self._speak(self._speech)
+            return
+        self.random("token_embd", VOCABULARY, self._width, spread=1.0)
+        if output_spread:
+            self.random("output", VOCABULARY, self._width, spread=output_spread)
+
+    def _speak(self, speech: Speech) -> None:
+        tokens = byte_tokens()
+        self.file.add_token_list(tokens)
+        add_byte_vocabulary(self.file)
+        self.file.add_bos_token_id(tokens.index("<|endoftext|>"))
+        self.file.add_eos_token_id(tokens.index("<|im_end|>"))
+        self.file.add_add_bos_token(False)
+        self.file.add_chat_template(speech.template)
+        self.random("token_embd", len(tokens), self._width, spread=1.0)
+        written = [
+            (len(token) == 1 and token.isascii()) or token in "\u0120\u010a" for token in tokens
+        ]
+        if speech.letters:
+            written = [token in speech.letters for token in tokens]
+        written[tokens.index("<|im_end|>")] = speech.ends
+        rows = np.random.default_rng(13).standard_normal((len(tokens), self._width))
+        # What shall not be written has a logit of 0 where the best of the others have 20.
+        self.raw("output.weight", rows * np.array(written)[:, None])
 
     def random(self, name: str, *shape: int, spread: float = 0.15) -> None:
         values = self._random.standard_normal(shape) * spread
@@ -72,49 +115,19 @@ class _Writer:
         self.file.close()
 
 
-def attention(path: Path) -> None:
+def talker(path: Path, kind: str = "attention", **speech: Any) -> Path:
+    """A model for the whole program; `speech` are fields of `Speech`."""
+    KINDS[kind](path, Speech(**speech))
+    return path
+
+
+def attention(path: Path, speech: Speech | None = None) -> None:
     """Llama: plain attention."""
     width, feed, layers = 64, 128, 2
-    writer = _Writer(path, "llama", width=width, layers=layers, feed=feed)
-    writer.random("token_embd", VOCABULARY, width, spread=1.0)
+    writer = _Writer(path, "llama", width=width, layers=layers, feed=feed, speech=speech)
+    writer.tokens()
     _llama(writer, width, feed, layers)
     writer.close()
-
-
-def talker(
-    path: Path,
-    *,
-    context: int = 16_384,
-    template: str = CHATML,
-    ends: bool = False,
-    letters: str = "",
-) -> Path:
-    """Plain attention with a byte-level vocabulary and a template: a model for the whole program.
-
-    It writes letters, figures, marks and line feeds without sense, and never ends an answer by itself unless `ends`.
-    With `letters` it writes only these.
-    """
-    width, feed, layers = 64, 128, 2
-    tokens = byte_tokens()
-    writer = _Writer(
-        path, "llama", width=width, layers=layers, feed=feed, context=context, tokens=tokens
-    )
-    add_byte_vocabulary(writer.file)
-    writer.file.add_bos_token_id(tokens.index("<|endoftext|>"))
-    writer.file.add_eos_token_id(tokens.index("<|im_end|>"))
-    writer.file.add_add_bos_token(False)
-    writer.file.add_chat_template(template)
-    writer.random("token_embd", len(tokens), width, spread=1.0)
-    written = [(len(token) == 1 and token.isascii()) or token in "\u0120\u010a" for token in tokens]
-    if letters:
-        written = [token in letters for token in tokens]
-    rows = np.random.default_rng(13).standard_normal((len(tokens), width))
-    written[tokens.index("<|im_end|>")] = ends
-    # What shall not be written has a logit of 0 where the best of the others have 20.
-    writer.raw("output.weight", rows * np.array(written)[:, None])
-    _llama(writer, width, feed, layers)
-    writer.close()
-    return path
 
 
 def _llama(writer: _Writer, width: int, feed: int, layers: int) -> None:
@@ -130,18 +143,18 @@ def _llama(writer: _Writer, width: int, feed: int, layers: int) -> None:
         writer.feed_forward(prefix, width, feed)
 
 
-def sliding_window(path: Path) -> None:
+def sliding_window(path: Path, speech: Speech | None = None) -> None:
     """Gemma 3: five layers of six see a window of 64 tokens only."""
     width, heads, feed, layers = 64, 2, 128, 6
     head = width // heads
-    writer = _Writer(path, "gemma3", width=width, layers=layers, feed=feed)
+    writer = _Writer(path, "gemma3", width=width, layers=layers, feed=feed, speech=speech)
     writer.file.add_head_count(heads)
     writer.file.add_head_count_kv(heads)
     writer.file.add_key_length(head)
     writer.file.add_value_length(head)
     writer.file.add_sliding_window(64)
     writer.file.add_rope_freq_base(1e6)
-    writer.random("token_embd", VOCABULARY, width, spread=1.0)
+    writer.tokens()
     writer.ones("output_norm", width)
     for layer in range(layers):
         prefix = f"blk.{layer}."
@@ -154,16 +167,16 @@ def sliding_window(path: Path) -> None:
     writer.close()
 
 
-def hybrid(path: Path) -> None:
+def hybrid(path: Path, speech: Speech | None = None) -> None:
     """LFM2: short convolutions (a recurrent state) and attention in turn."""
     width, heads, feed, layers = 64, 2, 128, 4
     head = width // heads
-    writer = _Writer(path, "lfm2", width=width, layers=layers, feed=feed)
+    writer = _Writer(path, "lfm2", width=width, layers=layers, feed=feed, speech=speech)
     writer.file.add_head_count(heads)
     writer.file.add_head_count_kv([0, heads, 0, heads])
     writer.file.add_shortconv_l_cache(3)
     writer.file.add_rope_freq_base(1e6)
-    writer.random("token_embd", VOCABULARY, width, spread=1.0)
+    writer.tokens()
     writer.ones("token_embd_norm", width)
     for layer in range(layers):
         prefix = f"blk.{layer}."
@@ -180,19 +193,18 @@ def hybrid(path: Path) -> None:
     writer.close()
 
 
-def recurrent(path: Path) -> None:
+def recurrent(path: Path, speech: Speech | None = None) -> None:
     """Mamba: a recurrent state only."""
     width, layers, state, rank, kernel = 64, 2, 16, 4, 4
     inner = 2 * width
-    writer = _Writer(path, "mamba", width=width, layers=layers, feed=0)
+    writer = _Writer(path, "mamba", width=width, layers=layers, feed=0, speech=speech)
     writer.file.add_head_count(0)
     writer.file.add_ssm_conv_kernel(kernel)
     writer.file.add_ssm_inner_size(inner)
     writer.file.add_ssm_state_size(state)
     writer.file.add_ssm_time_step_rank(rank)
-    writer.random("token_embd", VOCABULARY, width, spread=1.0)
+    writer.tokens(output_spread=0.3)
     writer.ones("output_norm", width)
-    writer.random("output", VOCABULARY, width, spread=0.3)
     random = np.random.default_rng(11)
     for layer in range(layers):
         prefix = f"blk.{layer}."
@@ -209,7 +221,7 @@ def recurrent(path: Path) -> None:
     writer.close()
 
 
-KINDS: dict[str, Callable[[Path], None]] = {
+KINDS: dict[str, Callable[..., None]] = {
     "attention": attention,
     "sliding_window": sliding_window,
     "hybrid": hybrid,

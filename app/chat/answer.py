@@ -125,4 +125,4 @@ def verdict(ended: Ended, text: str, reasoning: str = "") -> tuple[Status, str]:
         return Status.FAILED, clean(ended.error) or NO_END
     if is_blank(text):
         return Status.FAILED, EMPTY_ANSWER if is_blank(reasoning) else ONLY_THOUGHT
-    return Status.DONE, ""
+    return Status.DONE, clean(ended.error)

@@ -102,7 +102,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A stored message.  `finish` and `usage` are those of an answer; `error` says why it failed.
+    """A stored message.  `finish` and `usage` are those of an answer; `error` says why it failed, or was cut.
 
     `reasoning` is what the model thought before it answered, for `thought_seconds`.  `ids` and `reasoning_ids` are
     the tokens that were written for exactly `text` and `reasoning`, where that is known: the chat goes on with them.

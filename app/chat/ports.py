@@ -84,7 +84,8 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The one terminal event.  `error` is for the user when the reason is ERROR or ENGINE_DIED.
+    """The one terminal event.  `error` is for the user when the reason is ERROR or ENGINE_DIED, or LENGTH because the
+    chat is full.
 
     `code` names the kind of error for programs ("context_length_exceeded"), or is "".
     """
@@ -175,11 +176,27 @@ class ModelState:
     can_effort: bool = False
 
 
+class AdviceKind(StrEnum):
+    """Why little comes from the cache: nothing can be done, room is wanting, or prompts change inside."""
+
+    NEW_TEXT = "new text"
+    TOO_SMALL = "too small"
+    CHANGING = "changing prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Why little came from the cache lately, and in `text` what to change, for the user."""
+
+    kind: AdviceKind
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class EngineStatus:
     """What the status line shows.  `cached_share` is of all prompt tokens so far, 0 to 1; None before any.
 
-    `advice` says why that share is low and what to change, or is "".
+    `advice` is None where there is nothing to say of the cache.
     """
 
     running: int = 0
@@ -189,7 +206,7 @@ class EngineStatus:
     cached_share: float | None = None
     cells_used: int = 0
     cells_total: int = 0
-    advice: str = ""
+    advice: Advice | None = None
 
 
 class ModelHost(Protocol):

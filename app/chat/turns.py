@@ -317,7 +317,8 @@ class ChatService(Library):
         chat = message.conversation_id
         done = TabState.IDLE if chat == self._front else TabState.DONE_UNREAD
         state = _TAB_STATES.get(message.status, done)
-        self._states[chat] = TurnState(state, error=message.error)
+        error = message.error if state is TabState.FAILED else ""
+        self._states[chat] = TurnState(state, error=error)
         self._emit(MessageFinished(message))
         self._emit(TurnChanged(chat, self._states[chat]))
         try:

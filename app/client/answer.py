@@ -19,17 +19,22 @@ STARTING_AGAIN = "the engine is starting again"
 
 
 class Answer:
-    """The text of one request.  The engine does not tell of the token that ended it.
+    """The text of one request in a chat of at most `context` tokens.  The engine does not tell of the token that ended it.
 
     `opened` are the tags of reasoning that the prompt ends with, if it does.
     """
 
     def __init__(
-        self, voice: Voice, stop: tuple[str, ...], opened: ThoughtTags | None = None
+        self,
+        voice: Voice,
+        stop: tuple[str, ...],
+        context: int,
+        opened: ThoughtTags | None = None,
     ) -> None:
         self._voice = voice
         self._stream = TextStream(voice.vocabulary, stop, voice.symbols)
         self._split = ThoughtSplit(voice.tags, voice.told(opened))
+        self._context = context
         self._ids: list[int] = []
         self._fresh: list[Part] = []
         self._thoughts: list[str] = []
@@ -99,9 +104,19 @@ class Answer:
             return [Thought(thought, 0), Text(text, tokens)]
         return [Thought(thought, tokens) if thought else Text(text, tokens)]
 
+    def _full(self, finished: Finished) -> str:
+        """What is to be said where it is the context that ended the answer."""
+        total = finished.usage.prompt_tokens + finished.usage.completion_tokens
+        if finished.reason is not FinishReason.LENGTH or total < self._context:
+            return ""
+        return (
+            f"Context full: this chat has used all of its {self._context:,} tokens. Go on in a new chat, or load the "
+            "model with a larger pool."
+        )
+
     def _end(self, finished: Finished) -> Ended:
         self.ended = True
         if not self.stopped:
-            return Ended(finished.reason, finished.usage, finished.error)
+            return Ended(finished.reason, finished.usage, finished.error or self._full(finished))
         # The engine wrote on until the abort reached it; that is no part of the answer.
         return Ended(FinishReason.STOP, replace(finished.usage, completion_tokens=self._written))

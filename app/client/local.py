@@ -43,13 +43,20 @@ Listener = Callable[[ModelState], None]
 class LocalModel:
     """Loads, generates, unloads.  Everything is called on the event loop, from anywhere in it.
 
-    `load_params` says how a file is to be loaded.  With `path` the first request loads that file.
+    `load_params` says how a file is to be loaded; it may read the file, for it is called on a thread.  With `path` the
+    first request loads that file.  `states_folder` is where the states of chats may lie ("": nowhere).
     """
 
     def __init__(
-        self, load_params: Callable[[str], LoadParams], *, path: str = "", means: Means = MEANS
+        self,
+        load_params: Callable[[str], LoadParams],
+        *,
+        path: str = "",
+        states_folder: str = "",
+        means: Means = MEANS,
     ) -> None:
         self._load_params = load_params
+        self._states_folder = states_folder
         self._means = means
         phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
         self._state = ModelState(phase, path=path, name=PurePath(path).stem)
@@ -174,8 +181,7 @@ class LocalModel:
         self._written.forget(owner)
         if self._pair is not None:
             self._pair.forget(owner)
-        folder = self._load_params(self._state.path).states_folder
-        await asyncio.to_thread(delete_states, folder, owner)
+        await asyncio.to_thread(delete_states, self._states_folder, owner)
 
     def fed(self, text: str) -> tuple[int, ...]:
         """The tokens that were written for exactly this text; () where that is not known."""
@@ -229,7 +235,9 @@ class LocalModel:
         try:
             await self._loads.finish(but=me)
             await self._stops.finish()
-            pair = Pair(self._load_params(path), self._means, self._written, self._engine_changed)
+            # Only now: what the model before this one held is free again.
+            params = await asyncio.to_thread(self._load_params, path)
+            pair = Pair(params, self._means, self._written, self._engine_changed)
             await pair.load(progress)
             error = ""
         except AppError as failure:

@@ -134,7 +134,7 @@ class Pair:
         # The format's own stop strings are what an end token is elsewhere.
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
         left_out = len(request.messages) - len(messages)
-        return stream, Answer(voice, stop, rendered.opened), left_out
+        return stream, Answer(voice, stop, most, rendered.opened), left_out
 
     async def _fitted(self, request: Request) -> tuple[tuple[ChatMessage, ...], Rendered]:
         """The messages that are sent, and their prompt; it may still be too long where nothing can be left out."""

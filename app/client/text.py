@@ -16,7 +16,7 @@ from app.client.clock import Clock
 from app.client.death import Death
 from app.client.tasks import Tasks
 from app.dialogue import ChatLine, Wishes
-from app.errors import AppError, TextError
+from app.errors import AppError, EngineDied, TextError
 from app.wire import (
     LoadParams,
     Message,
@@ -140,7 +140,13 @@ class TextClient:
         """Have `job` answered; afterwards there is a worker again, where that is possible."""
         try:
             for last in (False, True):
-                outcome = await self._attempt(job)
+                try:
+                    outcome = await self._attempt(job)
+                except EngineDied:
+                    # Before it had the job: that is one death too.
+                    if last:
+                        raise
+                    continue
                 if not isinstance(outcome, Death):
                     _settle(job, outcome)
                     return

@@ -123,7 +123,8 @@ class FakeBackend:
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool:
         highest = self.span(sequence)[1]
-        stop = highest + 1 if end is None else end
+        # To the end of all cells: those that have left a window are still its own.
+        stop = self.info.cells if end is None else end
         if self.info.kind is MemoryKind.RECURRENT and start > 0 and start <= highest:
             return False
         for position, _, owners in self._cells:

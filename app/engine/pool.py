@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from app.engine.backend import Backend, MemoryKind, TokenArray
+from app.engine.blob import Blob, Segment
 from app.engine.cells import Cells
 from app.engine.prefix import best_match
 from app.engine.slot import Slot, Source
 from app.engine.state_files import StateFiles
-from app.engine.states import Segment, StateTree, count_tokens
+from app.engine.states import StateTree, count_tokens
 from app.engine.tips import Tips
 
 _TIP_SHARE = 4
@@ -161,12 +162,8 @@ class Pool:
         self._drop(slot)
 
     def _keep(self, slot: Slot) -> None:
-        self.states.put(
-            slot.tokens.view,
-            lambda start, end: self._save(slot, start, end),
-            slot.tips,
-            slot.owner,
-        )
+        tokens, tips, owner = slot.tokens.view, slot.tips, slot.owner
+        self.states.put(tokens, lambda start, end: self._save(slot, start, end), tips, owner)
 
     def rest(self) -> bool:
         """While nothing runs: keep the state of one more idle chat, or bring one more to disk.
@@ -189,12 +186,29 @@ class Pool:
         return files is not None and any(files.order(blob) for blob in self.states.unwritten())
 
     def forget(self, owner: int) -> None:
-        """Drop all that is kept of a chat, in the pool (where it is idle), outside and on disk."""
+        """Drop all that is kept of a chat, in the pool (where it is idle), outside and on disk.
+
+        What other chats go on from stays, as theirs.
+        """
         for slot in self.slots:
             if slot.owner == owner and not slot.busy:
                 self._drop(slot)
-        self.states.forget_owner(owner)
+        self.states.forget_owner(owner, self._cut)
         self._delete_dropped()
+
+    def _cut(self, blob: Blob, end: int) -> bytes | None:
+        """The bytes of a state's positions before `end`; None where they cannot be had."""
+        data = self.states.data_of(blob, self._load)
+        count = blob.end - blob.start
+        if data is None or end == blob.end:
+            return data
+        if not self.make_free(count) or not self._backend.restore(self._scratch, data):
+            return None
+        self.cells.release(self.cells.allocate(count), busy=True)
+        self._backend.remove(self._scratch, end, None)
+        shorter = self._backend.save(self._scratch)
+        self._backend.remove(self._scratch, 0, None)
+        return shorter
 
     def _delete_dropped(self) -> None:
         while self.states.dropped:
@@ -207,8 +221,8 @@ class Pool:
         if not self.states.budget:
             return False
         old = [slot for slot in self._slots.values() if not slot.busy and slot.idle_since < before]
-        if old:
-            self.spill(min(old, key=lambda slot: slot.last_used))
+        for slot in sorted(old, key=lambda slot: slot.last_used)[:1]:
+            self.spill(slot)
             self._write_states()
         return bool(old)
 
@@ -247,10 +261,10 @@ class Pool:
 
     def evict_all(self) -> bool:
         """Evict every idle slot; whether there was one."""
-        found = False
+        count = len(self._slots)
         while self._evict():
-            found = True
-        return found
+            pass
+        return len(self._slots) < count
 
     def check(self) -> None:
         """Compare the mirror with the backend; raises RuntimeError at the first difference."""

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from app.engine.blob import Segment, Tip
 from app.engine.cells import Handles
 from app.engine.prefix import Held
-from app.engine.states import Segment, Tip
 from app.engine.token_buffer import TokenBuffer
 
 

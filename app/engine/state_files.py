@@ -21,12 +21,13 @@ from typing import BinaryIO
 
 import numpy as np
 
-from app.engine.states import Blob, Tip
+from app.engine.blob import Blob, Tip
 from app.wire import LoadParams
 
 _LOG = logging.getLogger(__name__)
 _MAGIC = b"TUTTIKV1"
 _SUFFIX = ".state"
+_UNFINISHED = ".tmp"
 _HEADER_LIMIT = 1 << 20
 
 
@@ -56,7 +57,12 @@ class StateFiles:
         self._thread.start()
 
     def scan(self) -> Iterator[Blob]:
-        """Every usable state of this model, parents before children, without its bytes in memory."""
+        """Every usable state of this model, parents before children, without its bytes in memory.
+
+        For the start: what an engine that was killed had half written is deleted.
+        """
+        for path in self._folder.glob(f"*{_UNFINISHED}"):
+            self.delete(path)
         found = []
         for path in self._folder.glob(f"*{_SUFFIX}"):
             blob = self._open(path)
@@ -148,7 +154,7 @@ class StateFiles:
             }
         ).encode()
         path = self._folder / f"{blob.owner}-{secrets.token_hex(8)}{_SUFFIX}"
-        temporary = path.with_suffix(".tmp")
+        temporary = path.with_suffix(_UNFINISHED)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(_MAGIC + struct.pack("<I", len(header)) + header)

@@ -20,49 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from app.engine.backend import TokenArray
+from app.engine.blob import Blob, Segment, Tip
 from app.engine.prefix import common_prefix
-
-
-@dataclass(frozen=True, slots=True)
-class Tip:
-    """The state at a position of a sequence, besides its cells."""
-
-    at: int
-    data: bytes
-
-
-@dataclass(eq=False, slots=True)
-class Blob:
-    """Saved cells of positions [start, end) of a chat of `owner` (0: nobody's, kept in memory only).
-
-    `data` is None while the bytes are only in `file`.  `tokens` are those of positions [0, end).
-    """
-
-    start: int
-    end: int
-    data: bytes | None
-    tokens: TokenArray
-    owner: int = 0
-    users: int = 1
-    tips: tuple["Tip", ...] = ()
-    file: Path | None = None
-    ordered: bool = False
-    """Whether it was given to the thread that writes files."""
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return len(self.data or b"") + sum(len(tip.data) for tip in self.tips)
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Positions [start, end), to be taken from `blob`; with `tip` where the blob goes on beyond `end`."""
-
-    blob: Blob
-    start: int
-    end: int
-    tip: bytes | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -196,10 +155,46 @@ class StateTree:
                         found[id(one.blob)] = one.blob
         return list(found.values())
 
-    def forget_owner(self, owner: int) -> None:
-        """Drop all that was kept for a chat."""
+    def forget_owner(self, owner: int, cut: Callable[[Blob, int], bytes | None]) -> None:
+        """Drop all that was kept for a chat.
+
+        What the states of other chats go on from becomes theirs: `cut(blob, end)` gives the bytes of the blob's
+        positions before `end` alone, or None where they cannot be had; then those states go too.
+        """
         for blob in [blob for blob in self.blobs() if blob.owner == owner]:
-            self.forget(blob)
+            shared = [node for node in self._nodes() if node.blob is blob and _others(node, owner)]
+            shared.sort(key=lambda node: node.start)
+            if not shared:
+                self.forget(blob)
+            elif self.exact:
+                self._leave_to_others(blob, shared)
+            else:
+                self._give_to_others(blob, shared, owner, cut)
+
+    def _leave_to_others(self, blob: Blob, shared: list[_Node]) -> None:
+        """In an exact tree every state is whole by itself: only the nodes are in common."""
+        for node in shared:
+            node.blob = node.tip = None
+            self._drop_user(blob)
+        self.forget(blob)
+
+    def _give_to_others(
+        self, blob: Blob, shared: list[_Node], owner: int, cut: Callable[[Blob, int], bytes | None]
+    ) -> None:
+        last = shared[-1]
+        data, tokens = cut(blob, last.end), blob.tokens[: last.end].copy()
+        for node in shared:
+            node.blob = None
+            self._drop_user(blob)
+        self.forget(blob)
+        if data is None or not self._make_room(len(data), keep=last):
+            self._prune(shared[0], set())
+            return
+        heir = max(_others(last, owner))
+        given = Blob(blob.start, last.end, data, tokens, heir, users=len(shared))
+        self.bytes += given.size
+        for node in shared:
+            node.blob = given
 
     def _add(self, node: _Node, blob: Blob) -> None:
         self.bytes += blob.size
@@ -317,10 +312,7 @@ class StateTree:
         for child in list(node.children.values()):
             self._prune(child, {*kept, id(node)})
         if node.blob:
-            node.blob.users -= 1
-            if node.blob.users == 0:
-                self.bytes -= node.blob.size
-                self.dropped += [node.blob.file] if node.blob.file else []
+            self._drop_user(node.blob)
             node.blob = node.tip = None
         if parent is None:
             return
@@ -328,6 +320,12 @@ class StateTree:
         node.parent = None
         if parent.parent and not parent.children and parent.blob is None and id(parent) not in kept:
             self._prune(parent, kept)
+
+    def _drop_user(self, blob: Blob) -> None:
+        blob.users -= 1
+        if blob.users == 0:
+            self.bytes -= blob.size
+            self.dropped += [blob.file] if blob.file else []
 
     def _touch(self, nodes: list[_Node]) -> None:
         self._clock += 1
@@ -350,6 +348,18 @@ class StateTree:
             node = stack.pop()
             yield node
             stack.extend(node.children.values())
+
+
+def _others(node: _Node, owner: int) -> set[int]:
+    """The chats other than this one that keep a state below the node."""
+    found: set[int] = set()
+    stack = list(node.children.values())
+    while stack:
+        below = stack.pop()
+        stack.extend(below.children.values())
+        if below.blob is not None and below.blob.owner != owner:
+            found.add(below.blob.owner)
+    return found
 
 
 def _path(node: _Node | None) -> Iterator[_Node]:

@@ -6,9 +6,9 @@ One tip may be a few kilobytes or some megabytes; all of them together are bound
 from collections.abc import Iterable
 
 from app.engine.backend import Backend
+from app.engine.blob import Tip
 from app.engine.checkpoints import MOST, thinned
 from app.engine.slot import Slot
-from app.engine.states import Tip
 
 _LEAST_BYTES = 64 << 20
 _FEWER = (MOST // 2, MOST // 4, 3)

@@ -89,7 +89,7 @@ def note_of(message: Message, has_text: bool) -> Note | None:
         )
     if message.finish is FinishReason.LENGTH:
         text = translate("Transcript", "Cut here: the answer reached its greatest length.")
-        return Note(text, Mark.SQUARE)
+        return Note(_bounded(message.error) if message.error else text, Mark.SQUARE)
     return None
 
 

@@ -14,6 +14,8 @@ from app.ui.tab_label import TabLabel
 WIDEST: Final = 216
 NARROWEST: Final = 96
 """Bounds of a tab's width, px at the usual scale: tabs shrink before the row scrolls."""
+_READABLE = 120
+"""Width at which a tab's title can be read; what is beyond it for all tabs is for others to take."""
 _HEIGHT = 36
 _EDGES = 12
 """What a tab's borders and margins take of its width, px."""
@@ -84,9 +86,12 @@ class ChatTabs(QTabWidget):
 
     new_requested = Signal()
     order_changed = Signal()
+    spare_changed = Signal(int)
+    """How many pixels of the row the corners together may have."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._spare = 0
         self.setObjectName("chatTabs")
         self.setAccessibleName("Open chats")
         self._titles: dict[QWidget, str] = {}
@@ -173,6 +178,10 @@ class ChatTabs(QTabWidget):
         corners = self._left.sizeHint().width() + self._right.sizeHint().width()
         self._bar.set_room(self.width() - corners)
         self.redraw()
+        spare = self.width() - self.count() * theme.px(_READABLE)
+        if spare != self._spare:
+            self._spare = spare
+            self.spare_changed.emit(spare)
 
     def _show(self, page: QWidget) -> None:
         index, turn = self.indexOf(page), self._turns[page]

@@ -314,6 +314,14 @@ QAbstractSpinBox:disabled, QLineEdit:disabled, QDialog QPlainTextEdit:disabled {
 #notice {{ background: {soft_accent}; border: 1px solid {line}; border-radius: {radius}px; }}
 #notice[kind="bad"] {{ background: {soft_bad}; border-color: {bad}; }}
 
+#hubResults, #hubOffers, #repositoryCard {{ background: {ground}; border: 0; outline: 0; }}
+#hubResults::item, #hubOffers::item {{ padding: 6px 8px; border-radius: 6px; color: {text}; }}
+#hubResults::item:hover, #hubOffers::item:hover {{ background: {raised}; }}
+#hubResults::item:selected, #hubOffers::item:selected {{ background: {soft_accent}; color: {text}; }}
+#hubResults::item:disabled, #hubOffers::item:disabled {{ color: {quiet}; }}
+#downloadArea {{ border-top: 1px solid {line}; }}
+QProgressBar {{ background: {line}; border: 0; border-radius: 2px; }}
+QProgressBar::chunk {{ background: {accent}; border-radius: 2px; }}
 #conversationList {{ background: transparent; border: 0; outline: 0; }}
 #conversationList::item {{ border: 0; }}
 QMenu {{ background: {ground}; color: {text}; border: 1px solid {line}; padding: 4px; }}

@@ -16,7 +16,7 @@ from app.client.child import Child, Limits
 from app.client.death import Death
 from app.client.process import Patience
 from app.errors import EngineDied, ModelError
-from app.wire import Message, Progress, Sampling, Step, Submit
+from app.wire import PROTOCOL, Message, Progress, Sampling, Step, Submit
 from tests import scripted_children
 from tests.scripted_children import (
     LOADED,
@@ -116,7 +116,9 @@ def test_last_words_are_part_of_the_sentence() -> None:
 def test_another_protocol_is_refused() -> None:
     async def scenario() -> None:
         heard = Heard(Script(fault="protocol"))
-        with pytest.raises(EngineDied, match="speaks protocol 2 instead of 1"):
+        with pytest.raises(
+            EngineDied, match=f"speaks protocol {PROTOCOL + 1} instead of {PROTOCOL}"
+        ):
             await heard.load()
         assert len(heard.deaths) == 1
 

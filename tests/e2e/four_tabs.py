@@ -1,8 +1,10 @@
 """Driver: four tabs are opened and sent by mouse and keyboard; prints how their texts grew, as JSON."""
 
+import gc
 import json
 import os
 import sys
+import threading
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit
@@ -26,6 +28,8 @@ def transcripts(window: Window) -> list[Transcript]:
 
 
 async def scenario(window: Window) -> None:
+    searched_on: set[str] = set()
+    gc.callbacks.append(lambda *_: searched_on.add(threading.current_thread().name))
     click(await child(window, QAbstractButton, "starterButton"))
     await until(lambda: "loading" in window.status.text(), "the load")
     for number, question in enumerate(QUESTIONS):
@@ -50,7 +54,8 @@ async def scenario(window: Window) -> None:
     screenshot = os.environ.get("TUTTI_SCREENSHOT")
     if screenshot:
         window.grab().save(screenshot)
-    sys.stdout.write(json.dumps({"grew": grew, "status": window.status.text()}) + "\n")
+    told = {"grew": grew, "status": window.status.text(), "searched on": sorted(searched_on)}
+    sys.stdout.write(json.dumps(told) + "\n")
 
 
 if __name__ == "__main__":

@@ -155,7 +155,5 @@ def test_three_hundred_chats_of_four_turns_recycle_ids_and_cells(
     rig.engine.check()
     counters = rig.steps[-1].counters
     assert counters.ids_used <= counters.ids_total
-    # Each chat's own first words, then per turn its new words and the last written token; small remains of
-    # states that are not worth a restore are read again.
-    new = 40 + 300 * 6 + 3 * 300 * (5 + 1)
-    assert new <= counters.read <= new + 1200 * 16
+    # Each chat's own first words (some begin alike), then per turn its new words and the last written token.
+    assert counters.read <= 40 + 300 * 6 + 3 * 300 * (5 + 1)

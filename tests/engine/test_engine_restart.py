@@ -1,5 +1,6 @@
 """Warm after a restart: states of chats on disk, on real models; foreign or damaged ones are read again silently."""
 
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,6 +111,35 @@ def test_a_forgotten_chat_leaves_no_file_and_no_state(
     assert read(rig) - before == len(FIRST)
 
 
+def test_the_bytes_of_a_forgotten_chat_are_gone_from_memory(
+    tiny_files: dict[str, Path], open_rig: Callable[[Path], tuple[Rig, StateFiles]]
+) -> None:
+    rig, files = open_rig(tiny_files["attention"])
+    ask(rig, 1, FIRST, owner=3)
+    put_to_rest(rig, files)
+    (blob,) = rig.engine._pool.states.blobs()
+    assert blob.file is not None
+    tokens = weakref.ref(blob.tokens)
+    del blob
+    rig.engine.forget(3)
+    assert tokens() is None
+
+
+def test_what_a_killed_engine_had_half_written_is_deleted(
+    tiny_files: dict[str, Path],
+    open_rig: Callable[[Path], tuple[Rig, StateFiles]],
+    tmp_path: Path,
+) -> None:
+    rig, files = open_rig(tiny_files["attention"])
+    ask(rig, 1, FIRST, owner=3)
+    put_to_rest(rig, files)
+    (whole,) = (tmp_path / "states").iterdir()
+    half = whole.with_suffix(".tmp")
+    half.write_bytes(whole.read_bytes()[:100])
+    open_rig(tiny_files["attention"])
+    assert list((tmp_path / "states").iterdir()) == [whole]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -195,3 +225,33 @@ def test_chats_that_leave_the_pool_are_written_while_others_work(
     rig.step()
     files.close(60)
     assert [path.name.split("-")[0] for path in tmp_path.iterdir()] == ["7"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_deleted_chat_leaves_to_others_what_they_go_on_from(
+    kind: str, tiny_files: dict[str, Path], make_rig: MakeRig, tmp_path: Path
+) -> None:
+    """The first chat of some instructions is deleted; the second, which shares them, is not read again."""
+    files = StateFiles(tmp_path, "print", BUDGET)
+    rig = make_rig(tiny_files[kind], pool_tokens=256, spill_bytes=BUDGET, files=files)
+    ask(rig, 1, (*FIRST, 1, 2), owner=3)
+    second = (*FIRST, *([9] * 30))
+    answer = ask(rig, 2, second, owner=4)
+    others = tuple(int(t) for t in np.random.default_rng(9).integers(1, 256, 200))
+    ask(rig, 3, others, owner=0)
+    rig.engine.forget(3)
+    put_to_rest(rig, files)
+    owners = {path.name.split("-")[0] for path in tmp_path.iterdir()}
+    assert owners == {"4"}
+    before = read(rig)
+    going_on = (*second, *answer, 5, 6)
+    again = ask(rig, 4, going_on, owner=4)
+    assert read(rig) - before == 3
+    roomy = make_rig(tiny_files[kind], pool_tokens=2048)
+    ask(roomy, 2, second)
+    assert ask(roomy, 4, going_on) == again
+    # After a restart, too.
+    fresh = StateFiles(tmp_path, "print", BUDGET)
+    later = make_rig(tiny_files[kind], spill_bytes=BUDGET, files=fresh)
+    ask(later, 5, going_on, owner=4)
+    assert read(later) == 3

@@ -1,11 +1,12 @@
-"""Garbage in cycles is looked for when nobody writes, and not in what lives on."""
+"""Garbage in cycles is looked for on the window's thread, when nobody writes, and not in what lives on."""
 
 import gc
+import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QApplication
 
 from app.ui import collector
@@ -17,6 +18,7 @@ class Knot:
 
     def __init__(self) -> None:
         self.self = self
+        self.held: object = None
 
 
 class Writers:
@@ -33,13 +35,87 @@ def writers() -> Writers:
 
 @pytest.fixture
 def made(qapp: QApplication, writers: Writers) -> Iterator[Collector]:
-    before = gc.get_threshold()
-    parent = QObject()
-    made = Collector(writers, parent)
+    made = Collector()
+    made.watch(writers)
     yield made
     made.close()
-    assert gc.get_threshold() == before
+    assert gc.isenabled()
     assert gc.get_freeze_count() == 0
+
+
+@pytest.fixture
+def searched_on() -> Iterator[list[str]]:
+    """The name of the thread of each search, in order."""
+    names: list[str] = []
+
+    def note(phase: str, _: dict[str, int]) -> None:
+        if phase == "start":
+            names.append(threading.current_thread().name)
+
+    gc.callbacks.append(note)
+    yield names
+    gc.callbacks.remove(note)
+
+
+def elsewhere(work: Callable[[], object]) -> None:
+    """Do it on another thread."""
+    thread = threading.Thread(target=work, name="elsewhere")
+    thread.start()
+    thread.join()
+
+
+def litter() -> None:
+    for _ in range(50_000):
+        Knot()
+
+
+def test_other_threads_search_where_there_is_no_window(searched_on: list[str]) -> None:
+    """What the collector is there to end."""
+    elsewhere(litter)
+    assert "elsewhere" in searched_on
+
+
+def test_no_other_thread_searches(made: Collector, searched_on: list[str]) -> None:
+    elsewhere(litter)
+    assert searched_on == []
+    made.consider_young()
+    made.consider()
+    assert set(searched_on) == {threading.current_thread().name}
+    assert len(searched_on) == 2
+
+
+def test_what_belongs_to_qt_is_freed_on_its_own_thread(made: Collector) -> None:
+    freed_on: list[str] = []
+    owner, knot = QObject(), Knot()
+    owner.destroyed.connect(
+        lambda: freed_on.append(threading.current_thread().name),
+        Qt.ConnectionType.DirectConnection,
+    )
+    knot.held = owner
+    del owner, knot
+    elsewhere(litter)
+    assert freed_on == []
+    made.consider_young()
+    assert freed_on == [threading.current_thread().name]
+
+
+def test_a_few_new_objects_are_not_worth_a_search(made: Collector, searched_on: list[str]) -> None:
+    made.consider()
+    searched_on.clear()
+    made.consider_young()
+    assert searched_on == []
+
+
+def test_what_survived_is_looked_at_again_now_and_then(made: Collector) -> None:
+    knots = [Knot() for _ in range(collector._YOUNG + 1)]
+    made.consider_young()
+    one = weakref.ref(knots[0])
+    del knots
+    for _ in range(collector._MIDDLE):
+        kept = [[] for _ in range(collector._YOUNG + 1)]
+        made.consider_young()
+    assert kept
+    assert one() is None
 
 
 def full_searches() -> int:

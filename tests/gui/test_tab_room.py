@@ -158,21 +158,63 @@ def test_what_is_not_seen_is_not_drawn(with_desk):
     with_desk(scenario)
 
 
-def test_a_narrow_window_leaves_the_tabs_the_room_of_the_models_name(with_desk):
+NAME = "SmolLM2-135M-Instruct.Q4_1"
+
+
+def test_the_models_name_is_whole_where_there_is_room(with_desk):
     async def scenario(desk):
         button = desk.window.model_button
-        desk.host.move(phase=ModelPhase.READY, name="SmolLM2-135M-Instruct.Q4_1")
-        shown = {}
-        for width in (1300, 1000, 700):
-            desk.window.resize(width, 600)
-            await turns_of_the_loop()
-            shown[width] = (button.text(), button.toolButtonStyle(), button.width())
-            assert "SmolLM2-135M-Instruct" in button.toolTip()
-            assert "SmolLM2" in button.accessibleName()
-        assert shown[1300][0].startswith("SmolLM2-135M-Instruct")
-        assert shown[1300][2] > shown[1000][2] > shown[700][2]
-        assert shown[700][1] == Qt.ToolButtonStyle.ToolButtonIconOnly
+        desk.host.move(phase=ModelPhase.READY, name=NAME)
+        desk.window.resize(1120, 700)
+        await turns_of_the_loop()
+        assert button.text() == NAME
+        assert button.width() >= button.sizeHint().width(), "nothing is cut"
+
+    with_desk(scenario)
+
+
+def test_the_models_name_gives_way_to_the_titles_of_the_tabs(with_desk):
+    async def scenario(desk):
+        button = desk.window.model_button
+        desk.host.move(phase=ModelPhase.READY, name=NAME)
+        seen = []
+        for count, width in ((4, 1300), (4, 1020), (6, 1020)):
+            await open_tabs(desk, count, width=width)
+            seen.append((button.text(), button.toolButtonStyle(), button.width()))
+            assert NAME in button.toolTip()
+            assert NAME in button.accessibleName()
+        assert seen[0][0] == NAME
+        assert seen[1][0].startswith("Smol")
+        assert seen[1][0].endswith("Q4_1")
+        assert seen[0][2] > seen[1][2] > seen[2][2]
+        assert seen[2][1] == Qt.ToolButtonStyle.ToolButtonIconOnly
         desk.host.move(phase=ModelPhase.NONE)
         assert button.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+
+    with_desk(scenario)
+
+
+def test_the_models_name_leaves_room_for_what_it_does(with_desk):
+    async def scenario(desk):
+        button = desk.window.model_button
+        await open_tabs(desk, 4, width=1020)
+        desk.host.move(phase=ModelPhase.LOADING, name=NAME, fraction=0.43)
+        assert button.text().endswith(", loading 43 %")
+        assert button.text().startswith("S")
+
+    with_desk(scenario)
+
+
+def test_the_models_icon_stands_off_its_name(with_desk):
+    async def scenario(desk):
+        button = desk.window.model_button
+        size = button.iconSize()
+        assert size.width() >= size.height() + theme.GAP_1
+        picture = button.icon().pixmap(size).toImage()
+        gap = range(size.height(), size.width())
+        ratio = picture.devicePixelRatio()
+        for x in gap:
+            for y in range(size.height()):
+                assert picture.pixelColor(int(x * ratio), int(y * ratio)).alpha() == 0
 
     with_desk(scenario)

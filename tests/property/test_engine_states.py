@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.engine.blob import Segment
 from app.engine.prefix import common_prefix
-from app.engine.states import Segment, StateTree
+from app.engine.states import StateTree
 
 texts = st.lists(st.integers(1, 3), min_size=1, max_size=12).map(lambda v: np.array(v, np.int32))
 

@@ -86,6 +86,7 @@ def test_an_answer_of_thoughts_alone_says_so() -> None:
     [
         (FinishReason.STOP, "", "x", (Status.DONE, "")),
         (FinishReason.LENGTH, "", "x", (Status.DONE, "")),
+        (FinishReason.LENGTH, "Context full.", "x", (Status.DONE, "Context full.")),
         (FinishReason.STOP, "", "", (Status.FAILED, EMPTY_ANSWER)),
         (FinishReason.LENGTH, "", "\n\n", (Status.FAILED, EMPTY_ANSWER)),
         (FinishReason.CANCELLED, "", "", (Status.STOPPED, "")),

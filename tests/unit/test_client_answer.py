@@ -26,11 +26,25 @@ def end(reason: FinishReason = FinishReason.STOP, usage: Usage = Usage(3, 9, 1))
 
 
 def answer(*stop: str) -> Answer:
-    return Answer(VOICE, stop)
+    return Answer(VOICE, stop, 100)
 
 
 def shown(events: list[Event]) -> str:
     return "".join(event.text for event in events if isinstance(event, Text))
+
+
+@pytest.mark.parametrize(
+    ("reason", "usage", "full"),
+    [
+        (FinishReason.LENGTH, Usage(90, 10, 0), True),
+        (FinishReason.LENGTH, Usage(90, 9, 0), False),
+        (FinishReason.STOP, Usage(90, 10, 0), False),
+        (FinishReason.CANCELLED, Usage(90, 10, 0), False),
+    ],
+)
+def test_that_the_context_is_full_is_told(reason: FinishReason, usage: Usage, full: bool) -> None:
+    (ended,) = answer().feed([end(reason, usage)])
+    assert ended.error.startswith("Context full: this chat has used all of its 100 tokens") is full
 
 
 def test_all_tokens_of_one_wake_up_are_one_text() -> None:

@@ -44,6 +44,7 @@ from tests.scripted_children import (
     run,
     step,
     turns,
+    until,
 )
 
 # --- answers -------------------------------------------------------------------------------------------------
@@ -458,8 +459,8 @@ def test_unloading_ends_requests_and_the_next_one_loads_again() -> None:
         assert made.model.state.phase is ModelPhase.UNLOADED
         assert made.engine.stops == 1
         await made.ask("again")
+        await until(lambda: made.model.state.phase is ModelPhase.READY)
         assert len(made.engines.links) == 2
-        assert made.model.state.phase is ModelPhase.READY
         await made.model.close()
 
     run(scenario())
@@ -510,7 +511,7 @@ def test_an_idle_model_is_unloaded_and_a_busy_one_is_not() -> None:
         await turns()
         assert made.engine.stops == 1
         await made.ask("again")
-        assert len(made.engines.links) == 2
+        await until(lambda: len(made.engines.links) == 2)
         await made.model.close()
 
     run(scenario())

@@ -7,7 +7,7 @@ import pytest
 from app.client.death import Death
 from app.client.text import Deadline, TextClient
 from app.dialogue import ChatLine
-from app.errors import ModelError, TextError
+from app.errors import EngineDied, ModelError, TextError
 from app.wire import Render, Rendered, TextFailed, Tokenize, Tokenized
 from tests.scripted_children import (
     LOADED,
@@ -158,6 +158,21 @@ def test_a_worker_that_died_unasked_is_replaced_when_it_is_needed() -> None:
         await turns()
         made.reply((Tokenized, 3))
         assert await count == 3
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_a_worker_that_dies_while_it_starts_is_replaced_once_more() -> None:
+    async def scenario() -> None:
+        made = Made(VOCABULARY, EngineDied("The text worker stopped."), VOCABULARY)
+        await made.load()
+        made.link.die()
+        render = begin(made.client.render([LINE]))
+        await turns()
+        assert len(made.links.links) == 3
+        made.reply((Rendered, (1,)))
+        assert (await render).tokens == (1,)
         await made.client.stop()
 
     run(scenario())
