@@ -158,7 +158,7 @@ class LastWords:
     detail: str
 
 
-# --- engine, towards it --------------------------------------------------------------------------------------
+# --- engine, towards it and from it ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +208,6 @@ class SetPriority:
 
     request_id: int
     priority: Priority
-
-
-# --- engine, from it -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +327,7 @@ class Step:
     finished: tuple[Finished, ...] = ()
 
 
-# --- text worker, towards it ---------------------------------------------------------------------------------
+# --- text worker, towards it and from it -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,9 +345,6 @@ class Tokenize:
 
     request_id: int
     text: str
-
-
-# --- text worker, from it ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
