@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from app import __version__, paths
 from app.bench import arguments as bench_arguments
-from app.cli import doctor, selftest, serve
+from app.cli import doctor, models, selftest, serve
 
 _MAX_OUTPUT = 2_000_000
 
@@ -33,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return doctor.run(as_json=chosen.json)
     if chosen.command == "selftest":
         return selftest.run()
+    if chosen.command == "models":
+        return models.run(chosen)
     if chosen.command == "bench":
         from app.bench import command
 
@@ -49,6 +51,9 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", title="without a window")
     serve.add_arguments(
         commands.add_parser("serve", help="an OpenAI-compatible server", allow_abbrev=False)
+    )
+    models.add_arguments(
+        commands.add_parser("models", help="find, download and keep models", allow_abbrev=False)
     )
     commands.add_parser("doctor", help="what is here, and what is missing").add_argument(
         "--json", action="store_true", help="for programs"

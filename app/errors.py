@@ -7,10 +7,13 @@
     |- EngineError                the engine refused or lost a request
     |  `- EngineDied              the engine's process is gone
     |- StoreError                 the database or the settings file
+    |- HubError                   a model hub, the network or the disk stops a search or a download; says which
     `- RequestError               an API request is wrong, names the field
 
 Anything else that is raised is a bug: it reaches the excepthook, is logged and shown as a crash.
 """
+
+from enum import StrEnum
 
 
 class AppError(Exception):
@@ -55,6 +58,51 @@ class EngineDied(EngineError):
 
 class StoreError(AppError):
     """The database or the settings file cannot be read or written."""
+
+
+class HubProblem(StrEnum):
+    """What stops a search or a download."""
+
+    GATED = "gated"
+    TOKEN = "token"
+    NOT_FOUND = "not found"
+    REMOVED = "removed"
+    FORBIDDEN = "forbidden"
+    BUSY = "busy"
+    DOWN = "down"
+    OFFLINE = "offline"
+    PROXY = "proxy"
+    CERTIFICATE = "certificate"
+    PROTOCOL = "protocol"
+    SILENT = "silent"
+    STALLED = "stalled"
+    DISK = "disk"
+    CHECKSUM = "checksum"
+    CHANGED = "changed"
+    NAME = "name"
+    TAKEN = "taken"
+
+
+class HubError(AppError):
+    """A model hub, the network or the disk stops a search or a download.
+
+    `problem` names which; `page` is an address that helps, "" without one; `wait` is after how many seconds it may be
+    tried again, where the hub said so.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        remedy: str = "",
+        *,
+        problem: HubProblem,
+        page: str = "",
+        wait: float | None = None,
+    ) -> None:
+        super().__init__(what, remedy)
+        self.problem = problem
+        self.page = page
+        self.wait = wait
 
 
 class RequestError(AppError):

@@ -15,10 +15,14 @@ from importlib import metadata
 from typing import Any
 
 from app import __version__
+from app.wire import Device
 
 _LOG = logging.getLogger(__name__)
 _LEVEL_WARN, _LEVEL_ERROR = 3, 4
 _REASON, _NO_REASON = "error loading model: ", "llama_model_loader: failed to load"
+
+_GPU_KINDS = (1, 2)
+"""Of `ggml_backend_dev_type`: a GPU, and one that shares the machine's memory."""
 
 _CALLBACKS: list[object] = []
 """Functions that llama.cpp may call until the process ends."""
@@ -86,21 +90,41 @@ class NativeLog:
             self.reason = reason[:200]
 
 
-def devices(api: Any) -> tuple[str, ...]:
-    """The compute devices of this build and machine, in words, GPUs first."""
+def devices(api: Any) -> tuple[Device, ...]:
+    """The compute devices of this build and machine, GPUs first."""
     library = api._lib
     library.ggml_backend_dev_count.restype = ctypes.c_size_t
     library.ggml_backend_dev_get.restype = ctypes.c_void_p
     library.ggml_backend_dev_get.argtypes = [ctypes.c_size_t]
-    library.ggml_backend_dev_type.argtypes = [ctypes.c_void_p]
-    names = []
-    for index in range(library.ggml_backend_dev_count()):
-        device = library.ggml_backend_dev_get(index)
-        kind = library.ggml_backend_dev_type(device)
-        names.append(
-            (kind == 0, _text(library, "name", device), _text(library, "description", device))
-        )
-    return tuple(f"{name}: {description}" for _, name, description in sorted(names))
+    found = [
+        _device(library, library.ggml_backend_dev_get(index))
+        for index in range(library.ggml_backend_dev_count())
+    ]
+    return tuple(sorted(found, key=lambda device: (not device.gpu, device.name)))
+
+
+def device_handle(api: Any, name: str) -> int | None:
+    """llama.cpp's pointer to the device of this name; None where there is none."""
+    by_name = api._lib.ggml_backend_dev_by_name
+    by_name.argtypes, by_name.restype = [ctypes.c_char_p], ctypes.c_void_p
+    handle: int | None = by_name(name.encode())
+    return handle
+
+
+def _device(library: Any, handle: int) -> Device:
+    kind, memory = library.ggml_backend_dev_type, library.ggml_backend_dev_memory
+    kind.argtypes = [ctypes.c_void_p]
+    size = ctypes.POINTER(ctypes.c_size_t)
+    memory.argtypes, memory.restype = [ctypes.c_void_p, size, size], None
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    memory(handle, ctypes.byref(free), ctypes.byref(total))
+    return Device(
+        _text(library, "name", handle),
+        _text(library, "description", handle),
+        kind(handle) in _GPU_KINDS,
+        total.value,
+        free.value,
+    )
 
 
 def _text(library: Any, what: str, device: int) -> str:

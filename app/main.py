@@ -5,6 +5,7 @@ chat service, the window.  End, in turn: drafts and tabs are kept, turns end, ch
 closes, the lock is given back.  Neither Qt nor llama.cpp is imported by importing this module.
 """
 
+import asyncio
 import logging
 import sys
 from contextlib import AsyncExitStack
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING
 from app import log, paths, settings
 from app.errors import AppError
 from app.settings import GAPS, Settings
+from app.sizing.planner import Planner
+from app.sizing.profiles import Plan, own_numbers, shortage
 from app.wire import LoadParams
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
     from app.client.local import LocalModel
+    from app.hub.service import HubService
     from app.ui.preferences import Preferences
     from app.ui.single_instance import SingleInstance
     from app.ui.window import Window
@@ -91,8 +95,10 @@ def _application(current: Settings) -> "QApplication":
 
 
 def _log_message(kind: "QtMsgType", _: "QMessageLogContext", message: str) -> None:
-    """What Qt has to say belongs in the log, not on a terminal that may not be there."""
+    """What Qt has to say belongs in the log, not on a terminal that may not be there; but for its last words."""
     serious = kind.name in ("QtCriticalMsg", "QtFatalMsg")
+    if kind.name == "QtFatalMsg":
+        print(message, file=sys.stderr)  # noqa: T201  Qt ends the process now
     _log.log(logging.ERROR if serious else logging.WARNING, "Qt: %s", message)
 
 
@@ -112,11 +118,19 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
         return 1
     preferences = Preferences(loaded.settings, settings.settings_path())
     collector = Collector()
-    host = LocalModel(
-        lambda path: load_params(path, preferences.current), path=loaded.settings.model_path
-    )
+    planner, loop = Planner(), asyncio.get_running_loop()
+
+    def params(path: str) -> LoadParams:
+        current = preferences.current
+        plan = planner.load(path, current.profile, own_numbers(current))
+        words = shortage(Path(path).name, plan)
+        if words:
+            loop.call_soon_threadsafe(window.tell, words)
+        return load_params(path, current, plan)
+
+    host = LocalModel(params, path=loaded.settings.model_path, states_folder=states_folder())
     chat = ChatService(store, host, lambda: preferences.current)
-    window = Window(chat, store, host, preferences, paths.starter_model())
+    window = Window(chat, store, host, preferences, paths.starter_model(), planner)
     async with AsyncExitStack() as end:  # from the last to the first, each whatever the others do
         end.callback(collector.close)
         end.callback(aio.on_signals(window.close))
@@ -131,26 +145,58 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
         if model:
             window.model.load(model)
         collector.watch(window.workspace.busy)
+        await _offer_models(window, end)
         await window.closed
         await window.shut()
     return 0
 
 
-def load_params(path: str, current: Settings) -> LoadParams:
-    """How the model at `path` is loaded under these settings."""
+async def _offer_models(window: "Window", end: AsyncExitStack) -> None:
+    """Let the window find models here and on the hub; once it is shown, for the hub's client takes long to import."""
+    hub, problem = await asyncio.to_thread(_hub)
+    end.push_async_callback(hub.close)
+    from app.hub import library, recommended
+    from app.ui.model_finder import Sources
+
+    window.offer_models(Sources(library.here(), hub, recommended.here()))
+    hub.downloads.restore()
+    if problem:
+        window.tell(problem)
+
+
+def _hub() -> "tuple[HubService, str]":
+    """The hub that the environment names; or the usual one, and what is wrong with that name."""
+    from app.hub import access
+    from app.hub.service import HubService
+
+    try:
+        return HubService(access.from_environment(), paths.models_dir()), ""
+    except AppError as error:
+        return HubService(access.Access(), paths.models_dir()), str(error)
+
+
+def load_params(path: str, current: Settings, plan: Plan) -> LoadParams:
+    """How the model at `path` is loaded under these settings, with the numbers that their profile gives."""
     return LoadParams(
         path=path,
-        pool_tokens=current.pool_tokens,
-        sequences=current.sequences,
-        batch=current.batch,
+        pool_tokens=plan.pool_tokens,
+        sequences=plan.sequences,
+        batch=plan.batch,
         threads=current.threads,
         gpu_layers=current.gpu_layers,
-        kv_type=current.kv_type,
+        kv_type=plan.kv_type,
+        mmap=plan.mmap,
         gap=GAPS[current.pace],
-        spill_bytes=current.spill_megabytes << 20,
-        states_folder=str(paths.data_dir() / "states") if current.disk_megabytes else "",
+        spill_bytes=plan.spill_megabytes << 20,
+        states_folder=states_folder() if current.disk_megabytes else "",
         disk_bytes=current.disk_megabytes << 20,
+        yielding=current.pool_tokens is None and current.kv_type is None,
     )
+
+
+def states_folder() -> str:
+    """Where the states of chats lie between two starts."""
+    return str(paths.data_dir() / "states")
 
 
 def _watch(window: "Window", host: "LocalModel", preferences: "Preferences") -> None:

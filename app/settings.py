@@ -10,20 +10,18 @@ import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeVar
+from types import UnionType
+from typing import Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from app import paths
 from app.wire import Sampling
 
 Theme = Literal["system", "light", "dark"]
 KvType = Literal["f16", "q8_0", "q4_0"]
+WhenFull = Literal["leave_out", "stop"]
 Pace = Literal["smooth", "balanced", "fast"]
+Profile = Literal["auto", "development", "production", "edge"]
 
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "theme": ("system", "light", "dark"),
-    "kv_type": ("f16", "q8_0", "q4_0"),
-    "pace": ("smooth", "balanced", "fast"),
-}
 GAPS: dict[Pace, float] = {"smooth": 2.0, "balanced": 3.0, "fast": 8.0}
 """How many times as long as without it a step may take that also reads, while others write."""
 
@@ -47,27 +45,42 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 """Lowest and highest value of each number, both allowed; also those of `Sampling` (`seed` may be None)."""
 
+OWN_NUMBERS = ("pool_tokens", "sequences", "batch", "kv_type", "mmap", "spill_megabytes")
+"""What a profile gives, and what the user may set instead; None leaves it to the profile."""
+
+_BEFORE_PROFILES: dict[str, object] = {
+    "pool_tokens": 8192,
+    "sequences": 8,
+    "batch": 512,
+    "kv_type": "f16",
+    "spill_megabytes": 1024,
+}
+"""The defaults of the time when every number was saved: whoever has one of these has never chosen it."""
+
 _FILE_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All of them.  0 for `threads` means "choose", for `idle_unload_minutes` and `max_answer_tokens` "never"
-    and "no limit"; `model_path` "" means that no model was chosen yet."""
+    and "no limit"; `model_path` "" means that no model was chosen yet.  Of `OWN_NUMBERS` None is the profile's."""
 
     model_path: str = ""
-    pool_tokens: int = 8192
-    sequences: int = 8
-    batch: int = 512
+    profile: Profile = "auto"
+    pool_tokens: int | None = None
+    sequences: int | None = None
+    batch: int | None = None
+    kv_type: KvType | None = None
+    mmap: bool | None = None
     threads: int = 0
     gpu_layers: int = -1
-    kv_type: KvType = "f16"
     pace: Pace = "balanced"
-    spill_megabytes: int = 1024
+    spill_megabytes: int | None = None
     disk_megabytes: int = 4096
     idle_unload_minutes: int = 30
     max_answer_tokens: int = 0
     system_prompt: str = ""
+    when_full: WhenFull = "leave_out"
     sampling: Sampling = field(default_factory=Sampling)
     theme: Theme = "system"
     sidebar_visible: bool = True
@@ -116,17 +129,19 @@ def save(settings: Settings, path: Path) -> None:
     temporary.replace(path)
 
 
-def check(name: str, value: object, default: object) -> bool:
-    """Whether `value` has the type of `default` and lies in its range."""
-    if isinstance(default, bool) or isinstance(value, bool):
-        return isinstance(default, bool) and isinstance(value, bool)
-    if name == "seed":
-        return value is None or (isinstance(value, int) and _in_range(name, value))
-    if isinstance(default, float):
+def check(name: str, value: object, kind: object) -> bool:
+    """Whether `value` is of this kind (a field's type) and lies in its range."""
+    if get_origin(kind) in (Union, UnionType):
+        return any(check(name, value, one) for one in get_args(kind))
+    if get_origin(kind) is Literal:
+        return isinstance(value, str) and value in get_args(kind)
+    if kind is bool or isinstance(value, bool):
+        return kind is bool and isinstance(value, bool)
+    if kind is float:
         return isinstance(value, int | float) and _in_range(name, value)
-    if isinstance(default, int):
+    if kind is int:
         return isinstance(value, int) and _in_range(name, value)
-    return isinstance(value, str) and value in _CHOICES.get(name, (value,))
+    return isinstance(value, str) if kind is str else value is None
 
 
 def _in_range(name: str, value: float) -> bool:
@@ -136,6 +151,12 @@ def _in_range(name: str, value: float) -> bool:
 
 def _checked(raw: dict[str, object]) -> Loaded:
     problems: list[str] = []
+    if "profile" not in raw:
+        raw = {
+            name: value
+            for name, value in raw.items()
+            if name not in _BEFORE_PROFILES or value != _BEFORE_PROFILES[name]
+        }
     sampling_raw = raw.get("sampling", {})
     sampling = _fill(Sampling(), sampling_raw if isinstance(sampling_raw, dict) else {}, problems)
     flat = {name: value for name, value in raw.items() if name != "sampling"}
@@ -145,15 +166,22 @@ def _checked(raw: dict[str, object]) -> Loaded:
 
 def _fill(base: _T, raw: dict[str, object], problems: list[str]) -> _T:
     good: dict[str, object] = {}
+    kinds = get_type_hints(type(base))
     for item in dataclasses.fields(base):
         default = getattr(base, item.name)
         if item.name not in raw or item.name == "sampling":
             continue
-        if check(item.name, raw[item.name], default):
+        if check(item.name, raw[item.name], kinds[item.name]):
             good[item.name] = raw[item.name]
         else:
-            problems.append(f"The setting “{item.name}” had a wrong value and is now {default!r}.")
+            problems.append(
+                f"The setting “{item.name}” had a wrong value and is now {_words(default)}."
+            )
     return dataclasses.replace(base, **good)  # type: ignore[arg-type]
+
+
+def _words(default: object) -> str:
+    return "the profile's" if default is None else repr(default)
 
 
 def _set_aside(path: Path, why: str) -> str:

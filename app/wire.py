@@ -10,7 +10,9 @@ Closing the pipe means that the parent is gone, or that the child is.
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-PROTOCOL = 2
+from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
+
+PROTOCOL = 3
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 
@@ -64,13 +66,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class LoadParams:
-    """How a model is loaded; 0 or "auto" lets the engine choose.
+    """How a model is loaded; 0 or "" lets the engine choose.
 
     `pool_tokens` is the size of the one KV pool that all chats share, `sequences` the most chats that decode at
     once, `batch` the most tokens of one step, `threads` the threads of a step, `gpu_layers` -1 all that fit,
-    `gap` how many times as long a step may take when it also reads while others write,
+    `device` the name of the one to compute on, `gap` how many times as long a step may take when it also reads while others write,
     `spill_bytes` the memory for the states of chats that are not in the pool, `disk_bytes` the room for them in
     `states_folder` ("": nothing is written to disk).
+    With `yielding` the pool may come out smaller, or uncompressed, where llama.cpp refuses it as it is: for numbers
+    that nobody has asked for.
     """
 
     path: str
@@ -87,19 +91,31 @@ class LoadParams:
     gap: float = 3.0
     states_folder: str = ""
     disk_bytes: int = 4 << 30
+    yielding: bool = False
 
 
 # --- both children -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
+class Device:
+    """What llama.cpp can compute on; of memory, in bytes, it says something useful of a GPU only."""
+
+    name: str
+    description: str
+    gpu: bool
+    memory: int = 0
+    memory_free: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Ready:
-    """First word of a child: it runs and listens.  `devices` are human-readable names."""
+    """First word of a child: it runs and listens.  `devices` of an engine, GPUs first."""
 
     protocol: int
     pid: int
     version: str
-    devices: tuple[str, ...] = ()
+    devices: tuple[Device, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +158,7 @@ class LastWords:
     detail: str
 
 
-# --- engine, towards it --------------------------------------------------------------------------------------
+# --- engine, towards it and from it ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +208,6 @@ class SetPriority:
 
     request_id: int
     priority: Priority
-
-
-# --- engine, from it -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +267,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class RecentHits:
-    """The last requests: prompt tokens, those that came from the cache, those that could have.
+    """The last `requests`: prompt tokens, those that came from the cache, those that could have.
 
     `changed` requests changed their chat's prompt inside what was read before, the latest at token `changed_at`.
     """
@@ -264,6 +277,7 @@ class RecentHits:
     possible: int = 0
     changed: int = 0
     changed_at: int = 0
+    requests: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,20 +327,7 @@ class Step:
     finished: tuple[Finished, ...] = ()
 
 
-# --- text worker, towards it ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ChatLine:
-    """One message of a conversation as the template sees it.
-
-    `ids` are the tokens that the engine wrote for exactly this content, if it did: they are used as they are,
-    so that a chat that goes on finds its own text in the pool.
-    """
-
-    role: str
-    content: str
-    ids: tuple[int, ...] = ()
+# --- text worker, towards it and from it -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +336,7 @@ class Render:
 
     request_id: int
     lines: tuple[ChatLine, ...]
+    wishes: Wishes = Wishes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,9 +345,6 @@ class Tokenize:
 
     request_id: int
     text: str
-
-
-# --- text worker, from it ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,16 +362,18 @@ class VocabularyLoaded:
     format_name: str
     notes: tuple[str, ...] = ()
     stop: tuple[str, ...] = ()
+    thinking: Thinking = Thinking()
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The ids to feed, and for each line of the conversation its content's span [start, end) in them."""
+    """The ids to feed, each line's content's span [start, end) in them, and the tags of reasoning that they open."""
 
     request_id: int
     tokens: tuple[int, ...]
     spans: tuple[tuple[int, int], ...] = ()
     notes: tuple[str, ...] = field(default=())
+    opened: ThoughtTags | None = None
 
 
 @dataclass(frozen=True, slots=True)

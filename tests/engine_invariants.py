@@ -60,18 +60,17 @@ class Invariants:
         did = step.counters.rows + step.counters.chunk > 0 or bool(step.finished)
         self._empty = 0 if did or not self._had_work else self._empty + 1
         assert self._empty < 2 or self._backend.troubled, "a step without anything in it"
-        if not self._backend.troubled:
-            self._served(step)
-
-    def _served(self, step: Step) -> None:
         told = {out.request_id for out in step.tokens} | {end.request_id for end in step.finished}
+        active = {one.id for one in self._engine._active() if one.running}
+        for name in told | (active - self._running):
+            self._last[name] = (self._clock.now, self._steps)
+        if not self._backend.troubled:
+            self._served(step, told, active)
+
+    def _served(self, step: Step, told: set[int], active: set[int]) -> None:
         begun = told | {one.request_id for one in step.reading}
         assert self._urgent <= begun, "an urgent request was not begun"
         self._urgent.clear()
-        now = self._clock.now
-        active = {one.id for one in self._engine._active() if one.running}
-        for name in told | (active - self._running):
-            self._last[name] = (now, self._steps)
         waits = [name for name in active & self._running if name not in told]
         if len(active | self._running) <= self._most:
             assert not waits, "a row was left out although there was room for it"
@@ -84,7 +83,7 @@ class Invariants:
             since, steps = self._last[name]
             # A turn ends with the step in which its time is up.
             bound = (TURN_SECONDS + self._longest) * turns
-            late = now - since > bound and self._steps - steps > 2 * turns
+            late = self._clock.now - since > bound and self._steps - steps > 2 * turns
             assert not late, "who writes did not get its turn"
 
     def _everywhere(self) -> None:

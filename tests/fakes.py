@@ -13,7 +13,9 @@ from app.chat.ports import (
     ModelState,
     Request,
     Text,
+    Thought,
 )
+from app.errors import ModelError
 
 Script = Sequence[Event]
 
@@ -36,6 +38,10 @@ class FakeGenerator:
     warmed: list[Request] = field(default_factory=list)
     warm_gate: asyncio.Event | None = None
     warming: int = 0
+    written: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def fed(self, text: str) -> tuple[int, ...]:
+        return self.written.get(text, ())
 
     async def generate(self, request: Request) -> AsyncIterator[Event]:
         script = self.scripts[min(len(self.requests), len(self.scripts) - 1)]
@@ -50,7 +56,7 @@ class FakeGenerator:
             if not ended:
                 await self._turn()
                 ended = True
-                written = sum(event.tokens for event in script if isinstance(event, Text))
+                written = sum(event.tokens for event in script if isinstance(event, Text | Thought))
                 yield Ended(FinishReason.STOP, Usage(10, written, 0))
         finally:
             self.running -= 1
@@ -86,6 +92,8 @@ class FakeModelHost:
             ModelPhase.READY, path="/models/fake.gguf", name="Fake 1B", device="CPU"
         )
         self.status = EngineStatus()
+        self.refusals: dict[str, str] = {}
+        """Paths that are no models, and why."""
         self.loads: list[str] = []
         self.unloads = 0
         self.closed = False
@@ -99,6 +107,11 @@ class FakeModelHost:
         self.state = replace(self.state, **changes)  # type: ignore[arg-type]
         for listener in tuple(self._listeners):
             listener(self.state)
+
+    async def check(self, path: str) -> None:
+        await asyncio.sleep(0)
+        if path in self.refusals:
+            raise ModelError(self.refusals[path])
 
     async def load(self, path: str) -> None:
         self.loads.append(path)

@@ -24,12 +24,12 @@ from app.client.clock import Clock
 from app.client.death import Death
 from app.client.pair import Means
 from app.client.process import PATIENCE, OnDeath, OnMessage, Patience
+from app.dialogue import ChatLine
 from app.errors import EngineDied
 from app.pump import Pump
 from app.wire import (
     PROTOCOL,
     Abort,
-    ChatLine,
     Counters,
     Finished,
     FinishReason,

@@ -17,6 +17,8 @@ _LINT = "from importlinter.cli import lint_imports_command; lint_imports_command
 PLANTED = (
     ("app/chat/planted_qt.py", "import PySide6.QtCore", "app.chat.planted_qt -> PySide6"),
     ("app/store/planted_loop.py", "import qasync", "app.store.planted_loop -> qasync"),
+    ("app/hub/planted_qt.py", "import PySide6.QtCore", "app.hub.planted_qt -> PySide6"),
+    ("app/hub/plan.py", "import threading", "app.hub.plan -> threading"),
     ("app/ui/planted_llama.py", "import llama_cpp", "app.ui.planted_llama -> llama_cpp"),
     ("app/ui/planted_sql.py", "import sqlite3", "app.ui.planted_sql -> sqlite3"),
     ("app/ui/planted_client.py", "import app.client", "app.ui.planted_client -> app.client"),
@@ -72,11 +74,11 @@ def test_a_package_without_a_layer_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("modules", "absent"),
     [
-        (["app.__main__"], ["PySide6", "shiboken6", "qasync", "llama_cpp", "numpy"]),
+        (["app.__main__"], ["PySide6", "shiboken6", "qasync", "llama_cpp", "numpy", "huggingface_hub", "httpx2"]),
         (["app.main"], ["llama_cpp"]),
         (["app.engine"], ["PySide6", "shiboken6", "qasync", "jinja2", "sqlite3"]),
         (["app.text"], ["PySide6", "shiboken6", "qasync", "sqlite3"]),
-        (["app.chat", "app.client", "app.store", "app.api", "app.cli"], ["PySide6", "shiboken6", "qasync", "llama_cpp"]),
+        (["app.chat", "app.client", "app.store", "app.hub", "app.api", "app.cli"], ["PySide6", "shiboken6", "qasync", "llama_cpp"]),
     ],
     ids=lambda value: value[0],
 )  # fmt: skip

@@ -25,12 +25,13 @@ class Speech:
     """What makes a model chat: a byte-level vocabulary, a template, room for a conversation.
 
     It writes letters, figures, marks and line feeds without sense, each a token of its own, and never ends an answer by
-    itself unless `ends`.
+    itself unless `ends`.  With `letters` it writes only these.
     """
 
     template: str = CHATML
     ends: bool = False
     context: int = 16_384
+    letters: str = ""
 
 
 class _Writer:
@@ -79,6 +80,8 @@ class _Writer:
         written = [
             (len(token) == 1 and token.isascii()) or token in "\u0120\u010a" for token in tokens
         ]
+        if speech.letters:
+            written = [token in speech.letters for token in tokens]
         written[tokens.index("<|im_end|>")] = speech.ends
         rows = np.random.default_rng(13).standard_normal((len(tokens), self._width))
         # What shall not be written has a logit of 0 where the best of the others have 20.

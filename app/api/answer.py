@@ -9,15 +9,17 @@ All of it runs on one event loop.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import groupby
 
 from starlette.types import Receive, Scope, Send
 
 from app.api.guard import error_body, error_response, internal_error
 from app.api.sse import KEEP_ALIVE, CompletionWriter
 from app.chat.models import FinishReason, Usage
-from app.chat.ports import Ended, Event, Text
+from app.chat.ports import Ended, Event, Text, Thought
 from app.errors import RequestError
 
 MAX_PENDING = 80_000
@@ -42,6 +44,14 @@ _STATUS = {
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some text, of the answer or of what was thought before it."""
+
+    text: str
+    thought: bool = False
+
+
 class Answer:
     """What was generated and not yet taken."""
 
@@ -50,15 +60,15 @@ class Answer:
         self.client_gone = False
         self._events = events
         self._max_pending = max_pending
-        self._texts: list[str] = []
+        self._texts: list[Piece] = []
         self._changed = asyncio.Event()
 
     async def collect(self) -> None:
         """Take events until the end; cancelling this stops the request."""
         try:
             async for event in self._events:
-                if isinstance(event, Text):
-                    self._append(event.text)
+                if isinstance(event, Text | Thought):
+                    self._append(event.text, thought=isinstance(event, Thought))
                 elif isinstance(event, Ended):
                     self.end(event)
                 if self.ended is not None:
@@ -72,7 +82,7 @@ class Answer:
             if isinstance(self._events, AsyncGenerator):
                 await self._events.aclose()
 
-    async def take(self, seconds: float | None) -> list[str]:
+    async def take(self, seconds: float | None) -> list[Piece]:
         """The pieces since the last call; waits until there are some or the answer has ended."""
         try:
             async with asyncio.timeout(seconds):
@@ -94,17 +104,25 @@ class Answer:
         self.client_gone = True
         self._changed.set()
 
-    def _append(self, text: str) -> None:
+    def _append(self, text: str, *, thought: bool) -> None:
         if not text:
             return
-        waiting = sum(map(len, self._texts))
+        waiting = sum(len(piece.text) for piece in self._texts)
         if self._max_pending is not None and waiting and waiting + len(text) > self._max_pending:
             self.end(_failed("The client reads too slowly.", "slow_client"))
             return
         if len(self._texts) >= _MAX_PIECES:
-            self._texts = ["".join(self._texts)]
-        self._texts.append(text)
+            self._texts = _joined(self._texts)
+        self._texts.append(Piece(text, thought))
         self._changed.set()
+
+
+def _joined(pieces: Sequence[Piece]) -> list[Piece]:
+    """Neighbours of the same kind in one."""
+    return [
+        Piece("".join(piece.text for piece in group), thought)
+        for thought, group in groupby(pieces, key=lambda piece: piece.thought)
+    ]
 
 
 def _failed(what: str, code: str) -> Ended:
@@ -171,7 +189,7 @@ class ChatResponse:
             if not begun and not texts and ended is not None and ended.reason not in _WHOLE:
                 return _as_error(ended)
             data = b"" if begun else self._writer.opening()
-            data += b"".join(map(self._writer.text, texts))
+            data += b"".join(map(self._piece, texts))
             if ended is not None:
                 data += self._end_of_stream(ended)
             if not begun:
@@ -182,6 +200,10 @@ class ChatResponse:
             if ended is not None:
                 return None
 
+    def _piece(self, piece: Piece) -> bytes:
+        write = self._writer.thought if piece.thought else self._writer.text
+        return write(piece.text)
+
     def _end_of_stream(self, ended: Ended) -> bytes:
         if ended.reason in _WHOLE:
             return self._writer.closing(ended.reason, ended.usage)
@@ -189,7 +211,7 @@ class ChatResponse:
 
     async def _write_whole(self, send: Send) -> RequestError | None:
         answer = self._answer
-        texts: list[str] = []
+        texts: list[Piece] = []
         while answer.ended is None and not answer.client_gone:
             texts += await answer.take(None)
         if answer.client_gone or answer.ended is None:
@@ -197,7 +219,11 @@ class ChatResponse:
         ended = answer.ended
         if ended.reason not in _WHOLE:
             return _as_error(ended)
-        body = self._writer.whole("".join(texts), ended.reason, ended.usage)
+        thought, text = (
+            "".join(piece.text for piece in texts if piece.thought is kind)
+            for kind in (True, False)
+        )
+        body = self._writer.whole(text, thought, ended.reason, ended.usage)
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode("ascii")),

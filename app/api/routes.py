@@ -66,8 +66,13 @@ class Routes:
         return application
 
     async def health(self, _request: Request) -> Response:
+        """How the model is; with what there is to say of the cache, for whoever runs the server."""
         word, status = _HEALTH[self._host.state.phase]
-        return JSONResponse({"status": word}, status)
+        body = {"status": word}
+        advice = self._host.status.advice
+        if advice is not None:
+            body["cache_advice"] = advice.text
+        return JSONResponse(body, status)
 
     async def models(self, _request: Request) -> Response:
         names = model_names(self._host.state)

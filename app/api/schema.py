@@ -11,7 +11,7 @@ Order of the checks: JSON, the object, `messages`, `model`, numbers, `stop`, swi
 import json
 from dataclasses import dataclass
 
-from app.chat.models import ChatMessage, Role, Sampling, clean
+from app.chat.models import EFFORTS, ChatMessage, Role, Sampling, clean
 from app.chat.ports import Request
 from app.errors import RequestError
 from app.settings import RANGES
@@ -20,6 +20,8 @@ Fields = dict[str, object]
 
 _MAX_STOPS = 16
 _MAX_DIGITS = 64
+_MAX_PLACE = 80
+"""Characters of a field's own name that an error repeats."""
 _MAX_ANSWER_TOKENS = 2_147_483_647
 
 _ROLES = {
@@ -44,7 +46,6 @@ _NOT_DONE: dict[str, tuple[object, ...]] = {
     "modalities": (["text"], []),
     "audio": (),
     "prediction": (),
-    "reasoning_effort": (),
     "verbosity": (),
     "web_search_options": (),
     "grammar": ("",),
@@ -52,6 +53,7 @@ _NOT_DONE: dict[str, tuple[object, ...]] = {
 }
 """Fields that would change the answer and are not done, with the values that ask for nothing."""
 
+_EFFORTS = ("none", *filter(None, EFFORTS))
 _MESSAGE_NOT_DONE = ("tool_calls", "function_call", "audio")
 
 
@@ -87,8 +89,11 @@ def parse_chat(raw: bytes) -> ChatBody:
     for name, harmless in _NOT_DONE.items():
         _refuse_not_done(fields, name, harmless)
     if refused:
-        raise RequestError(f"{refused[0].literal} is not a number in JSON.")
-    request = Request(messages, sampling, max_tokens, stop, ignore_eos)
+        raise _wrong(_place_of(refused[0], fields), f"a number of JSON, not {refused[0].literal}")
+    thinking, effort = _reasoning(fields)
+    request = Request(
+        messages, sampling, max_tokens, stop, ignore_eos, thinking=thinking, effort=effort
+    )
     return ChatBody(request, model, stream, include_usage)
 
 
@@ -111,6 +116,20 @@ def _decode(raw: bytes, refused: list[_NotANumber]) -> Fields:
     if not isinstance(value, dict):
         raise RequestError("The body must be a JSON object.")
     return value
+
+
+def _place_of(wanted: _NotANumber, fields: Fields) -> str:
+    """Where it stands, as `field.inner[0]`; "body" for one whose field was given twice."""
+    places: list[tuple[str, object]] = list(fields.items())
+    while places:
+        where, value = places.pop()
+        if value is wanted:
+            return where[:_MAX_PLACE]
+        if isinstance(value, dict):
+            places += [(f"{where}.{name}", inner) for name, inner in value.items()]
+        elif isinstance(value, list):
+            places += [(f"{where}[{index}]", inner) for index, inner in enumerate(value)]
+    return "body"
 
 
 def _wrong(param: str, must: str) -> RequestError:
@@ -143,7 +162,18 @@ def _message(value: object, where: str) -> ChatMessage:
     for name in _MESSAGE_NOT_DONE:
         if value.get(name):
             raise _not_done(f"{where}.{name}", "this server runs no tools and no audio")
-    return ChatMessage(_ROLES[role], clean(_content(value.get("content"), f"{where}.content")))
+    content = clean(_content(value.get("content"), f"{where}.content"))
+    return ChatMessage(_ROLES[role], content, reasoning=_thought(value, where))
+
+
+def _thought(message: Fields, where: str) -> str:
+    """What the model thought before this answer; a client may send it back."""
+    value = message.get("reasoning_content")
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _wrong(f"{where}.reasoning_content", "a string")
+    return clean(value)
 
 
 def _content(value: object, where: str) -> str:
@@ -235,6 +265,27 @@ def _switch(fields: Fields, name: str) -> bool:
     if value is not None and not isinstance(value, bool):
         raise _wrong(name, "true or false")
     return bool(value)
+
+
+def _reasoning(fields: Fields) -> tuple[bool | None, str]:
+    """Whether the model shall reason first, and how much: OpenAI's field, and the one of llama-server and vLLM."""
+    effort = fields.get("reasoning_effort")
+    if effort is not None and (not isinstance(effort, str) or effort not in _EFFORTS):
+        raise _wrong("reasoning_effort", f"one of {', '.join(_EFFORTS)}")
+    options = fields.get("chat_template_kwargs")
+    if options is None:
+        options = {}
+    if not isinstance(options, dict):
+        raise _wrong("chat_template_kwargs", "an object")
+    for name in options:
+        if name != "enable_thinking":
+            raise _not_done(f"chat_template_kwargs.{name}", "only 'enable_thinking' is")
+    thinking = options.get("enable_thinking")
+    if thinking is not None and not isinstance(thinking, bool):
+        raise _wrong("chat_template_kwargs.enable_thinking", "true or false")
+    if effort == "none":
+        return False, ""
+    return thinking, effort or ""
 
 
 def _include_usage(fields: Fields, *, stream: bool) -> bool:

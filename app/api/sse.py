@@ -46,6 +46,10 @@ class CompletionWriter:
     def text(self, text: str) -> bytes:
         return self._chunk({"content": text})
 
+    def thought(self, text: str) -> bytes:
+        """More of what the model thinks, in the field that llama-server and vLLM have for it."""
+        return self._chunk({"reasoning_content": text})
+
     def closing(self, reason: FinishReason, usage: Usage) -> bytes:
         data = self._chunk({}, finish_reason=reason.value)
         if self._include_usage:
@@ -56,11 +60,14 @@ class CompletionWriter:
         """`error` is a whole error body, `{"error": {...}}`."""
         return b"data: " + encode(error) + b"\n\n"
 
-    def whole(self, text: str, reason: FinishReason, usage: Usage) -> bytes:
+    def whole(self, text: str, thought: str, reason: FinishReason, usage: Usage) -> bytes:
         """The body of an answer that is not streamed."""
+        message = {"role": "assistant", "content": text}
+        if thought:
+            message["reasoning_content"] = thought
         choice = {
             "index": 0,
-            "message": {"role": "assistant", "content": text},
+            "message": message,
             "finish_reason": reason.value,
             "logprobs": None,
         }

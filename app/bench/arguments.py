@@ -14,7 +14,15 @@ DEFAULT = (
         "fork:600",
         "spill:2000",
     ),
-    *("own:32", "idle:8:2000", "bookkeeping:1000", "cancel:4", "killed:2", "crowd:300:64"),
+    *(
+        "own:32",
+        "idle:8:2000",
+        "bookkeeping:1000",
+        "cancel:4",
+        "killed:2",
+        "crowd:300:64",
+        "edge:2",
+    ),
     *("mode:single", "mode:static", "mode:continuous"),
 )
 """Every row of which there is a target."""

@@ -15,6 +15,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from app.bench.client import Client
 from app.bench.evaluation import Evaluation, evaluation
 from app.errors import AppError
@@ -31,13 +33,17 @@ class ServerFailed(AppError):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The same for both: model file, pool in tokens, chats at once, tokens of a step, threads."""
+    """The same for both: model file, pool in tokens, chats at once, tokens of a step, threads.
+
+    With a `profile` of ours that gives the numbers instead.
+    """
 
     model: Path
     threads: int = 2
     pool: int = 8192
     chats: int = 8
     batch: int = 512
+    profile: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +56,10 @@ class Server:
     def command(self, load: Load, port: int) -> list[str]:
         """The command line, with the same meaning for both."""
         values = {"model": load.model, "port": port, "pool": load.pool, "chats": load.chats}
-        values |= {"batch": load.batch, "threads": load.threads}
+        values |= {"batch": load.batch, "threads": load.threads, "profile": load.profile}
         program = [str(self.binary)] if self.binary else _tutti()
-        pattern = _LLAMA_SERVER if self.binary else _TUTTI
+        ours = _TUTTI_PROFILE if load.profile else _TUTTI
+        pattern = _LLAMA_SERVER if self.binary else ours
         return [*program, *(word.format(**values) for word in pattern.split(" "))]
 
 
@@ -60,6 +67,7 @@ _TUTTI = (
     "serve --model {model} --port {port} --ctx {pool} --seqs {chats} --batch {batch} "
     "--threads {threads}"
 )
+_TUTTI_PROFILE = "serve --model {model} --port {port} --profile {profile} --threads {threads}"
 _LLAMA_SERVER = (
     "-m {model} --port {port} -c {pool} -np {chats} --kv-unified -b {batch} -ub {batch} "
     "-t {threads} --host 127.0.0.1"
@@ -78,6 +86,13 @@ class Running:
 
     def evaluation(self) -> Evaluation:
         return evaluation(self.log)
+
+    def engine_pid(self) -> int:
+        """Tutti's engine is the process that writes the decode log; raises AppError where there is none."""
+        for child in psutil.Process(self.pid).children(recursive=True):
+            if any(file.path == str(self.log) for file in child.open_files()):
+                return child.pid
+        raise AppError("The server has no engine.")
 
 
 @contextlib.asynccontextmanager

@@ -28,16 +28,16 @@ def table(found: Sequence[Result], *, brief: bool = False) -> str:
 
 
 def modes(found: Sequence[Result]) -> str:
-    """One line for each mode, one column for each of its figures; "" where no mode was measured."""
+    """One line for each figure, one column for each mode; "" where no mode was measured."""
     lines: dict[str, dict[str, str]] = {}
+    names: dict[str, None] = {}
     for result in filter(_is_mode, found):
-        figure = result.figure
-        head = f"{figure.words}, {figure.unit}" if figure.unit else figure.words
-        cells = lines.setdefault(result.row.split(":")[1], {})
-        cells[head] = number(result.median, figure.digits)
-    heads = list(dict.fromkeys(head for cells in lines.values() for head in cells))
-    rows = [[name, *(cells.get(head, "") for head in heads)] for name, cells in lines.items()]
-    return markdown(["mode", *heads], rows) if rows else ""
+        figure, name = result.figure, result.row.split(":")[1]
+        names[name] = None
+        words = f"{figure.words}, {figure.unit}" if figure.unit else figure.words
+        lines.setdefault(words, {})[name] = number(result.median, figure.digits)
+    rows = [[words, *(cells.get(name, "") for name in names)] for words, cells in lines.items()]
+    return markdown(["the same requests", *names], rows) if rows else ""
 
 
 def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

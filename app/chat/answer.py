@@ -6,9 +6,10 @@ from dataclasses import replace
 from app.chat.context import is_blank
 from app.chat.events import TurnState
 from app.chat.models import FinishReason, Status, TabState, Usage, clean
-from app.chat.ports import Ended, Reading, Text, Waiting
+from app.chat.ports import Ended, Reading, Text, Thought, Waiting
 
 EMPTY_ANSWER = "The answer was empty."
+ONLY_THOUGHT = "The model thought, but gave no answer."
 NO_END = "The answer ended for an unknown reason. Try again."
 RATE_SECONDS = 2.0
 """Over how long tokens per second are measured."""
@@ -41,17 +42,26 @@ class Answer:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
+        self._thoughts: list[str] = []
         self._rate = TokenRate()
         self._prompt = self._cached = 0
-        self._first = self._last = 0.0
+        self._first = self._last = self._thought = 0.0
         self.written = 0
         self.state = TurnState(TabState.WAITING)
 
     @property
     def text(self) -> str:
-        if len(self._pieces) > 1:
-            self._pieces = ["".join(self._pieces)]
-        return self._pieces[0] if self._pieces else ""
+        return _whole(self._pieces)
+
+    @property
+    def reasoning(self) -> str:
+        """What the model thought before it answered."""
+        return _whole(self._thoughts)
+
+    @property
+    def thought_seconds(self) -> float:
+        """How long it thought: until the answer began, or so far."""
+        return self._thought - self._first if self._thoughts else 0.0
 
     @property
     def usage(self) -> Usage:
@@ -63,9 +73,9 @@ class Answer:
         """From the first piece to the last."""
         return self._last - self._first
 
-    def feed(self, event: Waiting | Reading | Text, now: float) -> str:
-        """Take the event in; returns the text that it added, clean."""
-        if isinstance(event, Text):
+    def feed(self, event: Waiting | Reading | Thought | Text, now: float) -> str:
+        """Take the event in; returns the text that it added, to the answer or to the thoughts, clean."""
+        if isinstance(event, Text | Thought):
             return self._write(event, now)
         if isinstance(event, Reading):
             if not self.written:  # later it is the prompt and the text so far, read again
@@ -78,29 +88,41 @@ class Answer:
             self.state = replace(waiting, written=self.written)
         return ""
 
-    def _write(self, event: Text, now: float) -> str:
+    def _write(self, event: Thought | Text, now: float) -> str:
         if self.state.state is not TabState.WRITING:
             self._rate = TokenRate()  # the pause before is no time of writing
-        if not self.written and not self._pieces:
+        if not self.written and not self._pieces and not self._thoughts:
             self._first = now
         self._last = now
+        if not self._pieces:
+            self._thought = now
         self.written += event.tokens
         self._rate.add(event.tokens, now)
         text = clean(event.text)
         if text:
-            self._pieces.append(text)
+            (self._thoughts if isinstance(event, Thought) else self._pieces).append(text)
         self.state = TurnState(
-            TabState.WRITING, written=self.written, tokens_per_second=self._rate.value
+            TabState.WRITING,
+            written=self.written,
+            tokens_per_second=self._rate.value,
+            thinking=isinstance(event, Thought),
         )
         return text
 
 
-def verdict(ended: Ended, text: str) -> tuple[Status, str]:
+def _whole(pieces: list[str]) -> str:
+    """All pieces in one; the list then holds only that."""
+    if len(pieces) > 1:
+        pieces[:] = ["".join(pieces)]
+    return pieces[0] if pieces else ""
+
+
+def verdict(ended: Ended, text: str, reasoning: str = "") -> tuple[Status, str]:
     """How an answer that ended like this is stored, and what the user is told of it."""
     if ended.reason is FinishReason.CANCELLED:
         return Status.STOPPED, ""
     if ended.reason in (FinishReason.ERROR, FinishReason.ENGINE_DIED):
         return Status.FAILED, clean(ended.error) or NO_END
     if is_blank(text):
-        return Status.FAILED, EMPTY_ANSWER
+        return Status.FAILED, EMPTY_ANSWER if is_blank(reasoning) else ONLY_THOUGHT
     return Status.DONE, clean(ended.error)

@@ -23,15 +23,39 @@ def was_refused(message: Message) -> bool:
     )
 
 
-def lines(system_prompt: str, history: Sequence[Message]) -> tuple[ChatMessage, ...]:
-    """The lines of the prompt.
+def sent_from(history: Sequence[Message]) -> int:
+    """The first message that is still sent, 0 where none is left out.
+
+    What was left out for the last answer stays out, so that the prompt begins the same.
+    """
+    answers = (
+        message
+        for message in reversed(history)
+        if message.role is Role.ASSISTANT and not was_refused(message)
+    )
+    return next((message.sent_from for message in answers), 0)
+
+
+def sent(history: Sequence[Message], first: int = 0) -> list[Message]:
+    """Those of a chat's messages that the model is shown, from the message `first` on."""
+    return [message for message in _kept(history) if message.id >= first]
+
+
+def lines(system_prompt: str, messages: Sequence[Message]) -> tuple[ChatMessage, ...]:
+    """The lines of the prompt, of the messages that are `sent`.
 
     Left out are answers that failed or are blank, and questions whose answer was refused (their text went back to
     the input box; a message that is too long would block the chat for good).  Two equal roles in a row are
     possible.
     """
     head = () if is_blank(system_prompt) else (ChatMessage(Role.SYSTEM, system_prompt),)
-    return head + tuple(ChatMessage(message.role, message.text) for message in _kept(history))
+    return head + tuple(_line(message) for message in messages)
+
+
+def _line(message: Message) -> ChatMessage:
+    return ChatMessage(
+        message.role, message.text, message.ids, message.reasoning, message.reasoning_ids
+    )
 
 
 def _kept(history: Sequence[Message]) -> list[Message]:

@@ -10,8 +10,8 @@ class TurnState:
     """The state of a chat's turn as its tab shows it.
 
     `place` (1 = next, 0 = there is no engine yet, `why` says so) belongs to WAITING, `done`/`total`/`cached` prompt
-    tokens to READING, `tokens_per_second` and `written` to WRITING (`written` also to WAITING, where an answer was
-    interrupted), `error` to FAILED.
+    tokens to READING; `tokens_per_second`, `written` and `thinking` (it is not the answer yet) to WRITING (`written` also
+    to WAITING, where an answer was interrupted), `error` to FAILED.
     """
 
     state: TabState = TabState.IDLE
@@ -23,6 +23,7 @@ class TurnState:
     written: int = 0
     tokens_per_second: float = 0.0
     error: str = ""
+    thinking: bool = False
 
     @property
     def busy(self) -> bool:
@@ -47,6 +48,15 @@ class MessageAdded:
 @dataclass(frozen=True, slots=True)
 class TextAppended:
     """More text of a streaming answer."""
+
+    conversation_id: int
+    message_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtAppended:
+    """More of what the model thinks before a streaming answer."""
 
     conversation_id: int
     message_id: int
@@ -85,6 +95,7 @@ class ConversationDeleted:
 ChatEvent = (
     TurnChanged
     | MessageAdded
+    | ThoughtAppended
     | TextAppended
     | MessageFinished
     | MessagesRemoved

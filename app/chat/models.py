@@ -7,13 +7,16 @@ NUL: `clean` makes it so once, at the entrance (window, API, import, model outpu
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal, get_args
 
 from app.wire import FinishReason, Priority, Sampling, Usage
 
 __all__ = [
+    "EFFORTS",
     "ChatMessage",
     "Conversation",
     "ConversationSettings",
+    "Effort",
     "FinishReason",
     "Message",
     "Priority",
@@ -24,6 +27,10 @@ __all__ = [
     "Usage",
     "clean",
 ]
+
+Effort = Literal["", "low", "medium", "high"]
+"""How much a model may be told to reason; "" leaves it to the model."""
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 _BAD = re.compile("[\ud800-\udfff\x00]")
 
@@ -56,19 +63,28 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One line of a conversation as it goes to the model."""
+    """One line of a conversation as it goes to the model; see `Message` for what an answer has besides."""
 
     role: Role
     content: str
+    ids: tuple[int, ...] = ()
+    reasoning: str = ""
+    reasoning_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationSettings:
-    """What a chat may have of its own; None means the user's general setting."""
+    """What a chat may have of its own; None means the user's general setting.
+
+    `thinking` says whether the model shall reason before it answers, `effort` how much ("low", "medium", "high");
+    None and "" leave it to the model.
+    """
 
     system_prompt: str | None = None
     sampling: Sampling | None = None
     max_answer_tokens: int | None = None
+    thinking: bool | None = None
+    effort: Effort = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +102,12 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A stored message.  `finish` and `usage` are those of an answer; `error` says why it failed, or was cut."""
+    """A stored message.  `finish` and `usage` are those of an answer; `error` says why it failed, or was cut.
+
+    `reasoning` is what the model thought before it answered, for `thought_seconds`.  `ids` and `reasoning_ids` are
+    the tokens that were written for exactly `text` and `reasoning`, where that is known: the chat goes on with them.
+    `sent_from` is the first message that the model was shown for this answer where older ones did not fit, else 0.
+    """
 
     id: int
     conversation_id: int
@@ -98,6 +119,11 @@ class Message:
     usage: Usage = Usage()
     seconds: float = 0.0
     error: str = ""
+    reasoning: str = ""
+    thought_seconds: float = 0.0
+    ids: tuple[int, ...] = ()
+    reasoning_ids: tuple[int, ...] = ()
+    sent_from: int = 0
 
 
 class TabState(StrEnum):

@@ -28,6 +28,10 @@ from app.chat.urgency import Urgency
 class Request:
     """One answer to be written.  `stop` strings end it and are not part of it; None tokens: no limit.
 
+    `thinking` and `effort` say whether the model shall reason first, and how much (None and "": as it does by
+    itself).  `since` is the moment that the template takes for the present (None: the present day): a chat has one
+    for good, so that its prompt does not change with the clock.  `may_leave_out` says that the oldest messages are
+    left out where not all fit; else such a request is refused.
     `urgency` may be changed by whoever asked while the request runs.  `owner` is the number of the chat whose state
     this becomes, so that it can be kept over a restart and forgotten with the chat; 0 is nobody's.
     """
@@ -39,6 +43,10 @@ class Request:
     ignore_eos: bool = False
     urgency: Urgency = field(default_factory=Urgency, compare=False)
     owner: int = 0
+    thinking: bool | None = None
+    effort: str = ""
+    since: float | None = None
+    may_leave_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +64,14 @@ class Reading:
     done: int
     total: int
     cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """More of what the model thinks before it answers, in whole characters; `tokens` as in `Text`."""
+
+    text: str
+    tokens: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +96,14 @@ class Ended:
     code: str = ""
 
 
-Event = Waiting | Reading | Text | Ended
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """So many of the messages, the oldest but for the system prompt, did not fit and are not sent."""
+
+    messages: int
+
+
+Event = Waiting | LeftOut | Reading | Thought | Text | Ended
 
 
 class Generator(Protocol):
@@ -108,6 +131,10 @@ class Generator(Protocol):
         """Drop all that was kept of this chat to make it quick, in memory and on disk; never raises an AppError."""
         ...
 
+    def fed(self, text: str) -> tuple[int, ...]:
+        """The tokens that were written for exactly this text, of an answer or of its reasoning; () where unknown."""
+        ...
+
     async def count_tokens(self, text: str) -> int:
         """The number of tokens of `text` as message content; raises AppError where no model is ready."""
         ...
@@ -131,7 +158,8 @@ class ModelState:
     """What the window shows of the model.
 
     `path` is the file that is, or would be, loaded; NONE means that no file was ever chosen, UNLOADED that the
-    next request loads it again.  `fraction` and `doing` tell of a load, `error` of a failure.
+    next request loads it again.  `fraction` and `doing` tell of a load, `error` of a failure.  `can_switch` and
+    `can_effort` say whether the model can be told to reason or not, and how much.
     """
 
     phase: ModelPhase = ModelPhase.NONE
@@ -144,13 +172,31 @@ class ModelState:
     context_tokens: int = 0
     pool_tokens: int = 0
     notes: tuple[str, ...] = ()
+    can_switch: bool = False
+    can_effort: bool = False
+
+
+class AdviceKind(StrEnum):
+    """Why little comes from the cache: nothing can be done, room is wanting, or prompts change inside."""
+
+    NEW_TEXT = "new text"
+    TOO_SMALL = "too small"
+    CHANGING = "changing prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Why little came from the cache lately, and in `text` what to change, for the user."""
+
+    kind: AdviceKind
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class EngineStatus:
     """What the status line shows.  `cached_share` is of all prompt tokens so far, 0 to 1; None before any.
 
-    `advice` says why that share is low and what to change, or is "".
+    `advice` is None where there is nothing to say of the cache.
     """
 
     running: int = 0
@@ -160,7 +206,7 @@ class EngineStatus:
     cached_share: float | None = None
     cells_used: int = 0
     cells_total: int = 0
-    advice: str = ""
+    advice: Advice | None = None
 
 
 class ModelHost(Protocol):
@@ -174,6 +220,10 @@ class ModelHost(Protocol):
 
     def subscribe(self, listener: Callable[[ModelState], None]) -> Callable[[], None]:
         """Call `listener` on the event loop at every change; the returned function ends it."""
+        ...
+
+    async def check(self, path: str) -> None:
+        """Look whether this can be a model, ending nothing for it; raises ModelError with the reason."""
         ...
 
     async def load(self, path: str) -> None:
@@ -226,7 +276,7 @@ class ConversationStore(Protocol):
         self, conversation_id: int, role: str, text: str, status: Status
     ) -> Message: ...
 
-    async def checkpoint(self, message_id: int, text: str) -> None:
+    async def checkpoint(self, message_id: int, text: str, reasoning: str = "") -> None:
         """Keep the text of a streaming answer so far."""
         ...
 
@@ -240,6 +290,11 @@ class ConversationStore(Protocol):
         usage: Usage = Usage(),
         seconds: float = 0.0,
         error: str = "",
+        reasoning: str = "",
+        thought_seconds: float = 0.0,
+        ids: Sequence[int] = (),
+        reasoning_ids: Sequence[int] = (),
+        sent_from: int = 0,
     ) -> Message: ...
 
     async def delete_messages_from(self, conversation_id: int, message_id: int) -> None:

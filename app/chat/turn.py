@@ -10,25 +10,35 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
 
 from app.chat.answer import NO_END, Answer, verdict
-from app.chat.events import ChatEvent, MessageAdded, TextAppended, TurnChanged, TurnState
+from app.chat.events import (
+    ChatEvent,
+    MessageAdded,
+    TextAppended,
+    ThoughtAppended,
+    TurnChanged,
+    TurnState,
+)
 from app.chat.models import FinishReason, Message, Role, Status, TabState
 from app.chat.ports import (
     ConversationStore,
     Ended,
     Generator,
+    LeftOut,
     Reading,
     Request,
     Text,
+    Thought,
     Waiting,
 )
-from app.chat.tasks import Tasks
 from app.chat.urgency import Urgency
 from app.errors import AppError, StoreError
+from app.tasks import Tasks
 
 _log = logging.getLogger(__name__)
 
 CHECKPOINT_SECONDS = 1.0
 TELL_SECONDS = 0.1
+_LET_GO_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,14 @@ class Ports:
     tasks: Tasks
     clock: Callable[[], float]
     emit: Callable[[ChatEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """The numbers of the messages of a request; `first` is the first of them where older ones stay out, else 0."""
+
+    messages: tuple[int, ...] = ()
+    first: int = 0
 
 
 class Turn:
@@ -58,6 +76,7 @@ class Turn:
         self._told_at = self._kept_at = ports.clock()
         self._timer: asyncio.TimerHandle | None = None
         self._keeping = False
+        self._sending = Sending()
 
     @property
     def state(self) -> TurnState:
@@ -72,7 +91,7 @@ class Turn:
         """`stored`, with all the text so far where it is the answer that this turn writes."""
         if self._row is None or stored.id != self._row.id or stored.status is not Status.STREAMING:
             return stored
-        return replace(stored, text=self._answer.text)
+        return replace(stored, text=self._answer.text, reasoning=self._answer.reasoning)
 
     def stop(self) -> None:
         """End it now, with the text so far.  Does nothing when it is over."""
@@ -81,8 +100,9 @@ class Turn:
             if self._reader is not None:
                 self._reader.cancel()
 
-    async def run(self, request: Request) -> Message:
+    async def run(self, request: Request, sending: Sending = Sending()) -> Message:
         """Write the answer; returns it as it is stored.  Raises StoreError where not even its row could be made."""
+        self._sending = sending
         store, chat = self._ports.store, self.conversation_id
         row = self._row = await store.add_message(chat, Role.ASSISTANT, "", Status.STREAMING)
         self._ports.emit(MessageAdded(row))
@@ -103,7 +123,10 @@ class Turn:
                 if isinstance(event, Ended):
                     self._end(event)
                     break
-                self._take(event)
+                if isinstance(event, LeftOut):
+                    self._leave_out(event.messages)
+                else:
+                    self._take(event)
         except AppError as error:
             self._end(Ended(FinishReason.ERROR, self._answer.usage, str(error)))
         finally:
@@ -118,11 +141,18 @@ class Turn:
             self._ended = ended
             self._over.set()
 
-    def _take(self, event: Waiting | Reading | Text) -> None:
+    def _leave_out(self, count: int) -> None:
+        """The first so many of the messages are not sent."""
+        left = self._sending.messages[count:]
+        if left:
+            self._sending = Sending(left, left[0])
+
+    def _take(self, event: Waiting | Reading | Thought | Text) -> None:
         now = self._ports.clock()
         text = self._answer.feed(event, now)
         if text and self._row is not None:
-            self._ports.emit(TextAppended(self.conversation_id, self._row.id, text))
+            kind = ThoughtAppended if isinstance(event, Thought) else TextAppended
+            self._ports.emit(kind(self.conversation_id, self._row.id, text))
         self._tell(now)
         if text:
             self._keep_soon(now)
@@ -152,27 +182,35 @@ class Turn:
             self._keeping = True
             self._kept_at = self._ports.clock()
             name = f"checkpoint of chat {self.conversation_id}"
-            self._ports.tasks.spawn(self._checkpoint(self._row.id, self._answer.text), name)
+            self._ports.tasks.spawn(self._checkpoint(self._row.id), name)
 
     def _keep_later(self) -> None:
         if self._timer is None and not self.is_over:
             self._timer = asyncio.get_running_loop().call_later(CHECKPOINT_SECONDS, self._keep)
 
-    async def _checkpoint(self, message_id: int, text: str) -> None:
+    async def _checkpoint(self, message_id: int) -> None:
+        text, reasoning = self._answer.text, self._answer.reasoning
         try:
-            await self._ports.store.checkpoint(message_id, text)
+            await self._ports.store.checkpoint(message_id, text, reasoning)
         except StoreError as error:
             # The end of the turn tries again, and then tells the user.
             _log.warning("chat %d: no checkpoint: %s", self.conversation_id, error)
         finally:
             self._keeping = False
-        if len(self._answer.text) > len(text):  # a slow disk: the timer passed meanwhile
+        if (self._answer.text, self._answer.reasoning) != (
+            text,
+            reasoning,
+        ):  # a slow disk: the timer passed meanwhile
             self._keep_later()
 
     async def _finish(self, row: Message) -> Message:
         ended = self._ended or Ended(FinishReason.ERROR, self._answer.usage, NO_END)
-        text = self._answer.text
-        status, error = verdict(ended, text)
+        text, reasoning = self._answer.text, self._answer.reasoning
+        status, error = verdict(ended, text, reasoning)
+        if self._reader is not None and not self._reader.done():
+            # Only when the request is let go of is it known which tokens were written for the text.
+            await asyncio.wait((self._reader,), timeout=_LET_GO_SECONDS)
+        fed = self._ports.generator.fed
         try:
             return await self._ports.store.finish_message(
                 row.id,
@@ -182,6 +220,12 @@ class Turn:
                 usage=ended.usage,
                 seconds=self._answer.seconds,
                 error=error,
+                reasoning=reasoning,
+                thought_seconds=self._answer.thought_seconds,
+                ids=fed(text),
+                reasoning_ids=fed(reasoning),
+                sent_from=self._sending.first,
             )
         except StoreError as lost:
-            return replace(row, text=text, status=Status.FAILED, error=str(lost))
+            failed = replace(row, text=text, reasoning=reasoning)
+            return replace(failed, status=Status.FAILED, error=str(lost))

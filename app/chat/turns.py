@@ -34,12 +34,12 @@ from app.chat.models import (
     clean,
 )
 from app.chat.ports import ConversationStore, Generator, Request
-from app.chat.tasks import Tasks
-from app.chat.turn import Ports, Turn
+from app.chat.turn import Ports, Sending, Turn
 from app.chat.urgency import Urgency
 from app.chat.warming import Warming
 from app.errors import StoreError
 from app.settings import Settings
+from app.tasks import Tasks
 
 _log = logging.getLogger(__name__)
 
@@ -253,7 +253,7 @@ class ChatService(Library):
     async def _run(self, turn: Turn) -> None:
         chat = turn.conversation_id
         try:
-            message = await turn.run(await self._request(turn))
+            message = await turn.run(*await self._request(turn))
             await self._conclude(message)
         except StoreError as error:
             self._set_state(chat, TurnState(TabState.FAILED, error=str(error)))
@@ -262,27 +262,46 @@ class ChatService(Library):
             if chat not in self._states:  # a fault of ours: the tab must not look busy for ever
                 self._set_state(chat, TurnState(TabState.FAILED, error=NO_END))
 
-    async def _request(self, turn: Turn) -> Request:
+    async def _request(self, turn: Turn) -> tuple[Request, Sending]:
         conversation = await self._kept(turn.conversation_id)
         own, general = conversation.settings, self._settings()
         most = own.max_answer_tokens
-        return Request(
-            await self._lines(conversation),
+        lines, sending = await self._lines(conversation)
+        request = Request(
+            lines,
             own.sampling or general.sampling,
             (general.max_answer_tokens if most is None else most) or None,
             urgency=turn.urgency,
             owner=turn.conversation_id,
+            thinking=own.thinking,
+            effort=own.effort,
+            since=conversation.created,
+            may_leave_out=general.when_full == "leave_out",
         )
+        return request, sending
 
-    async def _lines(self, conversation: Conversation) -> tuple[ChatMessage, ...]:
+    async def _lines(self, conversation: Conversation) -> tuple[tuple[ChatMessage, ...], Sending]:
         """What the model is shown of it."""
         history = await self._store.messages(conversation.id)
-        own, general = conversation.settings.system_prompt, self._settings().system_prompt
-        return context.lines(general if own is None else own, history)
+        own, general = conversation.settings.system_prompt, self._settings()
+        prompt = general.system_prompt if own is None else own
+        first = context.sent_from(history) if general.when_full == "leave_out" else 0
+        messages = context.sent(history, first)
+        return context.lines(prompt, messages), Sending(
+            tuple(message.id for message in messages), first
+        )
 
     async def _so_far(self, conversation_id: int) -> Request:
-        lines = await self._lines(await self._kept(conversation_id))
-        return Request(lines, owner=conversation_id)
+        conversation = await self._kept(conversation_id)
+        own = conversation.settings
+        lines, _ = await self._lines(conversation)
+        return Request(
+            lines,
+            owner=conversation_id,
+            thinking=own.thinking,
+            effort=own.effort,
+            since=conversation.created,
+        )
 
     async def _kept(self, conversation_id: int) -> Conversation:
         conversation = await self._store.conversation(conversation_id)

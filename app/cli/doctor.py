@@ -1,9 +1,10 @@
 """`tutti doctor`: what is installed, where things lie, and what is missing.
 
-It starts nothing, loads no model and shows no chat text, no key and no token, so that its output can be posted.
+It loads no model, starts an engine only to ask for its devices, and shows no chat text, no key and no token, so that its output can be posted.
 Exit code 0 when nothing is missing, 1 otherwise.
 """
 
+import asyncio
 import importlib.metadata
 import json
 import os
@@ -21,6 +22,8 @@ import psutil
 from app import __version__, paths
 from app.cli.libraries import missing_libraries
 from app.cli.say import say
+from app.errors import EngineDied
+from app.wire import Device
 
 PACKAGES = ("pyside6-essentials", "qasync", "llama-cpp-python", "starlette", "uvicorn")
 
@@ -60,6 +63,7 @@ class Report:
 
     versions: dict[str, str]
     machine: dict[str, str | int]
+    devices: list[Device]
     folders: list[Folder]
     models: list[ModelFile]
     database: DatabaseState
@@ -76,8 +80,9 @@ def run(*, as_json: bool) -> int:
 def examine() -> Report:
     """Look at this machine."""
     libraries = missing_libraries() if sys.platform == "linux" else {}
-    report = Report(versions(), machine(), folders(), models(), database_state(), libraries)
-    report.problems.extend(_problems(report))
+    found, failure = devices()
+    report = Report(versions(), machine(), found, folders(), models(), database_state(), libraries)
+    report.problems.extend([*failure, *_problems(report)])
     return report
 
 
@@ -116,6 +121,16 @@ def _processor() -> str:
         lines = []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
+
+
+def devices() -> tuple[list[Device], list[str]]:
+    """What llama.cpp can compute on, and why that is not known, if so."""
+    from app.client.child import engine_devices
+
+    try:
+        return list(asyncio.run(engine_devices())), []
+    except EngineDied as error:
+        return [], [f"The engine does not start: {error}"]
 
 
 def folders() -> list[Folder]:
@@ -188,6 +203,7 @@ def _problems(report: Report) -> list[str]:
 def as_text(report: Report) -> str:
     lines = [f"{name:20} {value}" for name, value in report.versions.items()]
     lines += ["", *(f"{name:20} {_shown(name, value)}" for name, value in report.machine.items())]
+    lines += ["", *(f"{'device':20} {_device(item)}" for item in report.devices)]
     lines += [
         "",
         *(
@@ -211,6 +227,11 @@ def as_text(report: Report) -> str:
 
 def _shown(name: str, value: str | int) -> str:
     return _size(value) if isinstance(value, int) and name.endswith("bytes") else str(value)
+
+
+def _device(item: Device) -> str:
+    memory = f" ({_size(item.memory_free)} of {_size(item.memory)} free)" if item.gpu else ""
+    return f"{item.name}: {item.description}{memory}"
 
 
 def _size(count: int) -> str:

@@ -15,14 +15,15 @@ import socket
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, get_args
 
 from app import log, paths
-from app.chat.ports import Generator, ModelHost, ModelPhase
-from app.cli.profiles import PROFILES
+from app.chat.ports import AdviceKind, Generator, ModelHost, ModelPhase
 from app.cli.say import note, say
 from app.errors import AppError, ModelError
-from app.settings import RANGES
+from app.settings import GAPS, OWN_NUMBERS, RANGES, KvType, Pace, Profile
+from app.sizing.planner import Planner
+from app.sizing.profiles import Own, Plan, shortage
 from app.wire import LoadParams
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 STOPPED, MODEL_REFUSED, USAGE = 0, 1, 2
 HIGHEST_PORT = 65_535
+ADVICE_SECONDS = 10.0
 
 
 class ServedModel(Generator, ModelHost, Protocol):
@@ -51,7 +53,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--api-key-file", metavar="FILE", type=Path, help="clients must send the key in it"
     )
     parser.add_argument(
-        "--profile", choices=sorted(PROFILES), default="auto", help="starting values"
+        "--profile",
+        choices=get_args(Profile),
+        default="auto",
+        help="gives the numbers that no other option does (default: auto, chosen for this machine)",
+    )
+    parser.add_argument(
+        "--pace",
+        choices=get_args(Pace),
+        default="balanced",
+        help="how much of a new prompt is read between two words of the others (default: balanced)",
     )
     _add_number(parser, "--ctx", "pool_tokens", "TOKENS", "size of the pool that all chats share")
     _add_number(parser, "--seqs", "sequences", "N", "most chats that decode at once")
@@ -60,12 +71,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_number(
         parser, "--gpu-layers", "gpu_layers", "N", "layers on the GPU; -1 all that fit", default=-1
     )
-    parser.add_argument("--device", metavar="NAME", default="", help="where the model runs")
     parser.add_argument(
-        "--kv-type", choices=("f16", "q8_0", "q4_0"), help="type of the pool's cells"
+        "--device", metavar="NAME", default="", help='where the model runs; "doctor" lists them'
     )
-    parser.add_argument("--no-mmap", dest="mmap", action="store_false", default=None)
-    parser.add_argument("--no-kv-offload", dest="kv_offload", action="store_false")
+    parser.add_argument("--kv-type", choices=get_args(KvType), help="type of the pool's cells")
+    _add_number(parser, "--spill", "spill_megabytes", "MB", "memory for what idle chats have read")
+    parser.add_argument(
+        "--mmap",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="map the model file into memory, or read all of it at once",
+    )
+    parser.add_argument(
+        "--kv-offload",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="keep the pool on the GPU, where there is one",
+    )
 
 
 def _add_number(
@@ -95,23 +117,42 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
     return parse
 
 
-def load_params(arguments: argparse.Namespace, path: str) -> LoadParams:
-    """What was asked for, and the profile's values for the rest."""
-    profile = PROFILES[arguments.profile]
+def own(arguments: argparse.Namespace) -> Own:
+    """The numbers that were given instead of the profile's."""
+    return Own(**{name: getattr(arguments, name) for name in OWN_NUMBERS})
 
-    def chosen(name: str) -> object:
-        given = getattr(arguments, name)
-        return getattr(profile, name) if given is None else given
 
-    names = ("pool_tokens", "sequences", "batch", "mmap", "kv_type")
+def load_params(arguments: argparse.Namespace, path: str, plan: Plan) -> LoadParams:
+    """How the file is loaded: the plan's numbers, and what else was asked for."""
     return LoadParams(
         path=path,
+        pool_tokens=plan.pool_tokens,
+        sequences=plan.sequences,
+        batch=plan.batch,
         threads=arguments.threads,
         gpu_layers=arguments.gpu_layers,
         device=arguments.device,
+        kv_type=plan.kv_type,
+        mmap=plan.mmap,
         kv_offload=arguments.kv_offload,
-        **{name: chosen(name) for name in names},  # type: ignore[arg-type]
+        spill_bytes=plan.spill_megabytes << 20,
+        gap=GAPS[arguments.pace],
+        yielding=arguments.pool_tokens is None and arguments.kv_type is None,
     )
+
+
+def planned(arguments: argparse.Namespace, planner: Planner, path: str) -> LoadParams:
+    """Plan the load of this file, and say the numbers."""
+    plan = planner.load(path, arguments.profile, own(arguments))
+    note(
+        f"loading {Path(path).name} with the profile {arguments.profile}: pool of {plan.pool_tokens:,} tokens "
+        f"({plan.kv_type}, {plan.pool_bytes / 1e6:,.0f} MB), {plan.sequences} chats at once, batch {plan.batch}, "
+        f"{plan.spill_megabytes:,} MB for idle chats, pace {arguments.pace}"
+    )
+    words = shortage(Path(path).name, plan)
+    if words:
+        note(words)
+    return load_params(arguments, path, plan)
 
 
 # --- the command ---------------------------------------------------------------------------------------------
@@ -132,7 +173,8 @@ def run(arguments: argparse.Namespace) -> int:
         note(str(error))
         return USAGE
     with listener:
-        return asyncio.run(_run(partial(load_params, arguments), path, listener, key))
+        params = partial(planned, arguments, Planner())
+        return asyncio.run(_run(params, path, listener, key))
 
 
 def model_file(given: Path | None) -> Path:
@@ -157,11 +199,6 @@ async def _run(
 ) -> int:
     from app.client.local import LocalModel
 
-    wanted = params(str(path))
-    note(
-        f"loading {path.name}: pool {wanted.pool_tokens} tokens, {wanted.sequences} chats at once, "
-        f"batch {wanted.batch}, cells {wanted.kv_type}"
-    )
     return await serve(LocalModel(params), path, listener, key)
 
 
@@ -183,10 +220,22 @@ async def serve(
                     for words in model.state.notes:
                         note(words)
                     say(f"listening on {address_of(listener)}")
-                    await stop.wait()
+                    await advised(model, stop)
     finally:
         await model.close()
     return STOPPED
+
+
+async def advised(model: ServedModel, stop: asyncio.Event, seconds: float = ADVICE_SECONDS) -> None:
+    """Until `stop`; looks at the cache now and then, and says each reason for which it serves badly once."""
+    said: set[AdviceKind] = set()
+    while not stop.is_set():
+        advice = model.status.advice
+        if advice is not None and advice.kind not in said:
+            said.add(advice.kind)
+            note(advice.text)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), seconds)
 
 
 async def _load(model: ServedModel, path: Path, stop: asyncio.Event) -> None:

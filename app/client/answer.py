@@ -1,31 +1,44 @@
 """One answer: from what the engine tells of a request to what the domain hears.  Pure: no loop, no process.
 
-All tokens of one wake-up become one `Text`; text that was held back (half a character, half a stop string) comes out
-before `Ended`, in every way to end.
+All tokens of one wake-up become one `Thought` or one `Text`, or one of each; text that was held back (half a character,
+half a stop string, half a tag) comes out before `Ended`, in every way to end.
 """
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from app.chat.ports import Ended, Event, Reading, Text, Waiting
+from app.chat.ports import Ended, Event, Reading, Text, Thought, Waiting
 from app.client.stream import Interrupted, StreamEvent
-from app.text.stream import TextStream, Vocabulary
+from app.client.voice import Voice
+from app.dialogue import ThoughtTags
+from app.text.stream import TextStream
+from app.text.thoughts import Part, ThoughtSplit
 from app.wire import Finished, FinishReason, ReadingNow, TokenOut, WaitingNow
 
 STARTING_AGAIN = "the engine is starting again"
 
 
 class Answer:
-    """The text of one request in a chat of at most `context` tokens.  The engine does not tell of the token that ended it."""
+    """The text of one request in a chat of at most `context` tokens.  The engine does not tell of the token that ended it.
 
-    def __init__(self, vocabulary: Vocabulary, stop: tuple[str, ...], context: int) -> None:
-        self._vocabulary = vocabulary
-        self._stream = TextStream(vocabulary, stop)
+    `opened` are the tags of reasoning that the prompt ends with, if it does.
+    """
+
+    def __init__(
+        self,
+        voice: Voice,
+        stop: tuple[str, ...],
+        context: int,
+        opened: ThoughtTags | None = None,
+    ) -> None:
+        self._voice = voice
+        self._stream = TextStream(voice.vocabulary, stop, voice.symbols)
+        self._split = ThoughtSplit(voice.tags, voice.told(opened))
         self._context = context
         self._ids: list[int] = []
-        self._ids_at_growth = 0
+        self._fresh: list[Part] = []
+        self._thoughts: list[str] = []
         self._text: list[str] = []
-        self._fresh: list[str] = []
         self._uncounted = 0
         self._written = 0
         self.ended = False
@@ -49,23 +62,22 @@ class Answer:
                 case Interrupted() if not self.stopped:
                     told += [*self._take(), Waiting(0, STARTING_AGAIN)]
                 case Finished():
-                    self._grow(self._stream.flush())
+                    self._grow(self._split.feed(self._stream.flush()))
+                    self._grow(self._split.flush())
                     told += [*self._take(), self._end(event)]
         return told + self._take()
 
-    def remembered(self) -> tuple[str, tuple[int, ...]] | None:
-        """The text and the ids that were fed for exactly this text; None where a stop string cut it.
+    def remembered(self) -> list[tuple[str, tuple[int, ...]]]:
+        """The answer and its reasoning as they were told, each with the ids that were fed for exactly this text.
 
-        Where the answer was left before its end, text that was still held back does not count, nor do its ids.
+        A text whose borders lie inside a token has none.
         """
-        if self.stopped:
-            return None
-        text = "".join(self._text)
-        if self.ended or not self._stream.flush():
-            return text, tuple(self._ids)
-        ids = tuple(self._ids[: self._ids_at_growth])
-        exact = self._vocabulary.join(ids).decode(errors="replace") == text
-        return (text, ids) if exact else None
+        texts = ("".join(self._thoughts), "".join(self._text))
+        thought = self._voice.within(self._ids, texts[0])
+        answer = self._voice.within(self._ids, texts[1], last=True)
+        return [
+            (text, ids) for text, ids in zip(texts, (thought, answer), strict=True) if text and ids
+        ]
 
     def _write(self, token: int) -> None:
         if self.stopped:
@@ -73,22 +85,24 @@ class Answer:
         self._written += 1
         self._uncounted += 1
         self._ids.append(token)
-        self._grow(self._stream.feed(token))
+        self._grow(self._split.feed(self._stream.feed(token)))
 
-    def _grow(self, text: str) -> None:
-        if text:
-            self._ids_at_growth = len(self._ids)
-            self._text.append(text)
-            self._fresh.append(text)
+    def _grow(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            (self._thoughts if part.thought else self._text).append(part.text)
+            self._fresh.append(part)
 
     def _take(self) -> list[Event]:
         """The text since the last time; tokens that brought none yet count with the next that does."""
         if not self._fresh:
             return []
-        text = Text("".join(self._fresh), self._uncounted)
+        thought = "".join(part.text for part in self._fresh if part.thought)
+        text = "".join(part.text for part in self._fresh if not part.thought)
+        tokens, self._uncounted = self._uncounted, 0
         self._fresh.clear()
-        self._uncounted = 0
-        return [text]
+        if thought and text:
+            return [Thought(thought, 0), Text(text, tokens)]
+        return [Thought(thought, tokens) if thought else Text(text, tokens)]
 
     def _full(self, finished: Finished) -> str:
         """What is to be said where it is the context that ended the answer."""

@@ -16,6 +16,7 @@ from app.client.process import PATIENCE, ChildProcess, Entry, OnDeath, OnMessage
 from app.errors import EngineDied, ModelError
 from app.wire import (
     PROTOCOL,
+    Device,
     Heartbeat,
     Load,
     Loaded,
@@ -197,6 +198,35 @@ class Child:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+async def engine_devices() -> tuple[Device, ...]:
+    """What an engine here could compute on; it is started, asked and ended.  Raises EngineDied."""
+    greeting: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
+
+    def heard(message: Message) -> None:
+        if isinstance(message, Ready) and not greeting.done():
+            greeting.set_result(message)
+
+    def died(death: Death) -> None:
+        if not greeting.done():
+            greeting.set_exception(EngineDied(str(death)))
+
+    process = ChildProcess(
+        _engine_entry,
+        "engine",
+        on_message=heard,
+        on_death=died,
+        clock=LoopClock(),
+        patience=PATIENCE,
+    )
+    try:
+        async with asyncio.timeout(Limits().ready):
+            return (await greeting).devices
+    except TimeoutError as error:
+        raise EngineDied("The engine did not start.") from error
+    finally:
+        await process.stop()
 
 
 def engine_child(on_message: OnMessage, on_death: OnDeath) -> Child:

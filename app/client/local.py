@@ -12,26 +12,28 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
+from app import modelfile
 from app.chat.ports import (
     Ended,
     EngineStatus,
     Event,
+    LeftOut,
     ModelPhase,
     ModelState,
     Request,
     Waiting,
 )
-from app.chat.urgency import Urgency
 from app.client.advice import advice
 from app.client.answer import STARTING_AGAIN, Answer
 from app.client.idle import IdleWatch
 from app.client.kept_states import delete_states
 from app.client.pair import MEANS, Means, Pair
 from app.client.stream import EngineStream
-from app.client.tasks import Tasks
+from app.client.written import Written
 from app.errors import AppError, ModelError
+from app.tasks import Tasks
 from app.wire import Counters, FinishReason, Loaded, LoadParams, Progress, Usage
 
 LOADING = "the model is loading"
@@ -42,18 +44,26 @@ Listener = Callable[[ModelState], None]
 class LocalModel:
     """Loads, generates, unloads.  Everything is called on the event loop, from anywhere in it.
 
-    `load_params` says how a file is to be loaded.  With `path` the first request loads that file.
+    `load_params` says how a file is to be loaded; it may read the file, for it is called on a thread.  With `path` the
+    first request loads that file.  `states_folder` is where the states of chats may lie ("": nowhere).
     """
 
     def __init__(
-        self, load_params: Callable[[str], LoadParams], *, path: str = "", means: Means = MEANS
+        self,
+        load_params: Callable[[str], LoadParams],
+        *,
+        path: str = "",
+        states_folder: str = "",
+        means: Means = MEANS,
     ) -> None:
         self._load_params = load_params
+        self._states_folder = states_folder
         self._means = means
         phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
         self._state = ModelState(phase, path=path, name=PurePath(path).stem)
         self._listeners: list[Listener] = []
         self._pair: Pair | None = None
+        self._written = Written()
         self._loading: asyncio.Task[None] | None = None
         self._loads = Tasks()
         self._stops = Tasks()
@@ -106,6 +116,10 @@ class LocalModel:
 
         return leave
 
+    async def check(self, path: str) -> None:
+        """Look whether this can be a model; raises ModelError with the reason."""
+        await asyncio.to_thread(modelfile.check, Path(path))
+
     async def load(self, path: str) -> None:
         """Load this file in place of the present one; returns when it is ready, failed or cancelled."""
         if self._closed:
@@ -144,17 +158,19 @@ class LocalModel:
                 yield Ended(FinishReason.ERROR, Usage(), self._why_not())
                 return
             try:
-                stream, answer = await pair.begin(request)
+                stream, answer, left_out = await pair.begin(request)
             except AppError as error:
                 yield pair.refusal(error)
                 return
             if pair is self._pair:
                 self._show(replace(self._state, notes=pair.notes))
-            with _listening(pair, stream, answer, request.urgency):
+            with _listening(pair, stream, answer, request):
+                if left_out:
+                    yield LeftOut(left_out)
                 while not answer.ended:
                     for event in answer.feed(await stream.events()):
                         if isinstance(event, Ended):
-                            pair.keep(answer)
+                            pair.keep(answer, request.owner)
                         yield event
                     if answer.stopped:
                         stream.abort()
@@ -167,10 +183,14 @@ class LocalModel:
 
     async def forget(self, owner: int) -> None:
         """Drop what was kept of this chat; the files too, whether or not its model is loaded."""
+        self._written.forget(owner)
         if self._pair is not None:
             self._pair.forget(owner)
-        folder = self._load_params(self._state.path).states_folder
-        await asyncio.to_thread(delete_states, folder, owner)
+        await asyncio.to_thread(delete_states, self._states_folder, owner)
+
+    def fed(self, text: str) -> tuple[int, ...]:
+        """The tokens that were written for exactly this text; () where that is not known."""
+        return self._written.ids(text)
 
     async def count_tokens(self, text: str) -> int:
         """The number of tokens of `text`; raises ModelError where no model is ready, and TextError."""
@@ -220,7 +240,9 @@ class LocalModel:
         try:
             await self._loads.finish(but=me)
             await self._stops.finish()
-            pair = Pair(self._load_params(path), self._means, self._engine_changed)
+            # Only now: what the model before this one held is free again.
+            params = await asyncio.to_thread(self._load_params, path)
+            pair = Pair(params, self._means, self._written, self._engine_changed)
             await pair.load(progress)
             error = ""
         except AppError as failure:
@@ -259,6 +281,8 @@ class LocalModel:
                     context_tokens=loaded.context_tokens,
                     pool_tokens=loaded.pool_tokens,
                     notes=pair.notes,
+                    can_switch=pair.thinking.switch,
+                    can_effort=pair.thinking.effort,
                 )
             )
         else:
@@ -307,14 +331,14 @@ class LocalModel:
 
 @contextlib.contextmanager
 def _listening(
-    pair: Pair, stream: EngineStream, answer: Answer, urgency: Urgency
+    pair: Pair, stream: EngineStream, answer: Answer, request: Request
 ) -> Iterator[None]:
     """The engine hears of every change of urgency; whatever ends it, it is told, and what was written is remembered."""
-    leave = urgency.watch(stream.set_priority)
+    leave = request.urgency.watch(stream.set_priority)
     try:
         yield
     finally:
         leave()
         stream.close()
         if not answer.ended:
-            pair.keep(answer)
+            pair.keep(answer, request.owner)

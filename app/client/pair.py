@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from app.chat.models import ChatMessage, Role
 from app.chat.ports import Ended, Request
+from app.client import fitting
 from app.client.answer import Answer
 from app.client.child import OnProgress, Spawn, engine_child, text_child
 from app.client.clock import Clock, LoopClock
@@ -16,12 +17,13 @@ from app.client.engine import EngineClient
 from app.client.recovery import DELAYS, Recovery
 from app.client.stream import EngineStream
 from app.client.text import Deadline, TextClient
+from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written
+from app.dialogue import ChatLine, Thinking, Wishes
 from app.errors import AppError, ContextFull, ModelError, TextError
 from app.text.stream import Vocabulary
 from app.wire import (
-    ChatLine,
     Finished,
     FinishReason,
     Forget,
@@ -58,13 +60,17 @@ class Pair:
     """Load it once, stop it once.  `on_change` tells of the engine: `engine.serving` and `engine.over` say what."""
 
     def __init__(
-        self, params: LoadParams, means: Means, on_change: Callable[["Pair"], None]
+        self,
+        params: LoadParams,
+        means: Means,
+        written: Written,
+        on_change: Callable[["Pair"], None],
     ) -> None:
         self._params = params
         self._on_change = on_change
-        self._written = Written()
+        self._written = written
         self._notes: dict[str, None] = {}
-        self._vocabulary: tuple[VocabularyLoaded, Vocabulary] | None = None
+        self._vocabulary: tuple[VocabularyLoaded, Voice] | None = None
         self._warmth = Warmth()
         self._forgotten: list[int] = []
         self.engine = EngineClient(
@@ -87,18 +93,27 @@ class Pair:
         again = (f"{death} It was started again.",) if death is not None else ()
         return (*self._notes, *again)
 
+    @property
+    def thinking(self) -> Thinking:
+        """How the model reasons."""
+        return self._facts[0].thinking
+
     async def load(self, on_progress: OnProgress) -> None:
         """Raises AppError with the reason where one of the two fails; `stop` is to be called then too."""
         loaded, greeting = await asyncio.gather(
             self.engine.load(self._params, on_progress), self.text.load(_ignore)
         )
         self._notes.update(dict.fromkeys(loaded.notes + greeting.notes))
-        self._vocabulary = (greeting, Vocabulary(greeting.pieces, greeting.ends))
+        vocabulary = Vocabulary(greeting.pieces, greeting.ends)
+        self._vocabulary = (greeting, Voice(vocabulary, greeting.thinking))
 
-    async def begin(self, request: Request) -> tuple[EngineStream, Answer]:
-        """Render and submit; raises AppError, before the engine has heard of it, where that cannot be."""
-        greeting, vocabulary = self._facts
-        rendered = await self.text.render([self._line(message) for message in request.messages])
+    async def begin(self, request: Request) -> tuple[EngineStream, Answer, int]:
+        """Render and submit; the stream, its answer, and how many messages were left out.
+
+        Raises AppError, before the engine has heard of it, where that cannot be.
+        """
+        greeting, voice = self._facts
+        messages, rendered = await self._fitted(request)
         self._notes.update(dict.fromkeys(rendered.notes))
         most = self.loaded.context_tokens
         if len(rendered.tokens) >= most:
@@ -112,13 +127,32 @@ class Pair:
                 ignore_eos=request.ignore_eos,
                 end_tokens=greeting.end_tokens,
                 priority=request.urgency.priority,
-                marks=_marks(request.messages, rendered.spans),
+                marks=_marks(messages, rendered.spans),
                 owner=request.owner,
             )
         )
         # The format's own stop strings are what an end token is elsewhere.
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
-        return stream, Answer(vocabulary, stop, most)
+        left_out = len(request.messages) - len(messages)
+        return stream, Answer(voice, stop, most, rendered.opened), left_out
+
+    async def _fitted(self, request: Request) -> tuple[tuple[ChatMessage, ...], Rendered]:
+        """The messages that are sent, and their prompt; it may still be too long where nothing can be left out."""
+        messages, wishes = request.messages, _wishes(request)
+        rendered = await self.text.render([self._line(one) for one in messages], wishes)
+        if not request.may_leave_out:
+            return messages, rendered
+        most = fitting.room(self.loaded.context_tokens, request.max_tokens)
+        while len(rendered.tokens) > most:
+            roles = [message.role for message in messages]
+            found = fitting.exchanges(roles, rendered.spans, len(rendered.tokens))
+            if not found:
+                break
+            target = int(most * fitting.KEPT_SHARE)
+            gone = fitting.leave_out(found, len(rendered.tokens), target)
+            messages = tuple(messages[index] for index in fitting.without(roles, found[:gone]))
+            rendered = await self.text.render([self._line(one) for one in messages], wishes)
+        return messages, rendered
 
     async def warm(self, request: Request) -> None:
         """Have the beginning read that all requests have which go on from this one; see `Generator.warm`."""
@@ -127,7 +161,8 @@ class Pair:
             return
         try:
             # Templates write a message by what stands around it: it takes a next one to see where that begins.
-            rendered = await self.text.render([*map(self._line, messages), _NEXT])
+            lines = [*map(self._line, messages), _NEXT]
+            rendered = await self.text.render(lines, _wishes(request))
         except TextError:
             return  # the message itself will be told why
         start = rendered.spans[-1][0] if rendered.spans else 0
@@ -168,11 +203,10 @@ class Pair:
         code = "context_length_exceeded" if isinstance(error, ContextFull) else ""
         return Ended(FinishReason.ERROR, Usage(), str(error), code)
 
-    def keep(self, answer: Answer) -> None:
+    def keep(self, answer: Answer, owner: int) -> None:
         """Remember the ids of what was written, for the turn that goes on from it."""
-        remembered = answer.remembered()
-        if remembered is not None:
-            self._written.remember(*remembered)
+        for text, ids in answer.remembered():
+            self._written.remember(text, ids, owner)
 
     def end(self, reason: FinishReason, why: str) -> None:
         """End all requests, and all that still come, with these words."""
@@ -185,14 +219,21 @@ class Pair:
         await asyncio.gather(self.engine.stop(), self.text.stop())
 
     @property
-    def _facts(self) -> tuple[VocabularyLoaded, Vocabulary]:
+    def _facts(self) -> tuple[VocabularyLoaded, Voice]:
         if self._vocabulary is None:
             raise ModelError("The model is not loaded.")
         return self._vocabulary
 
     def _line(self, message: ChatMessage) -> ChatLine:
-        ids = self._written.ids(message.content) if message.role is Role.ASSISTANT else ()
-        return ChatLine(message.role.value, message.content, ids)
+        if message.role is not Role.ASSISTANT:
+            return ChatLine(message.role.value, message.content)
+        return ChatLine(
+            message.role.value,
+            message.content,
+            message.ids or self._written.ids(message.content),
+            message.reasoning,
+            message.reasoning_ids or self._written.ids(message.reasoning),
+        )
 
     def _engine_changed(self) -> None:
         if not self.engine.serving:
@@ -203,6 +244,10 @@ class Pair:
     def _tell_forgotten(self) -> None:
         while self._forgotten and self.engine.serving:
             self.engine.send(Forget(self._forgotten.pop()))
+
+
+def _wishes(request: Request) -> Wishes:
+    return Wishes(request.thinking, request.effort, request.since)
 
 
 def _ignore(_progress: object) -> None:

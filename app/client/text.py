@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
-from app.client.tasks import Tasks
+from app.dialogue import ChatLine, Wishes
 from app.errors import AppError, EngineDied, TextError
+from app.tasks import Tasks
 from app.wire import (
-    ChatLine,
     LoadParams,
     Message,
     Progress,
@@ -79,10 +79,13 @@ class TextClient:
         self._server = self._tasks.spawn(self._serve(), name="text requests")
         return vocabulary
 
-    async def render(self, lines: Sequence[ChatLine]) -> Rendered:
+    async def render(self, lines: Sequence[ChatLine], wishes: Wishes = Wishes()) -> Rendered:
         """The ids of this conversation with an answer opened; raises TextError."""
-        size = sum(len(line.content) + len(line.ids) for line in lines)
-        reply = await self._ask(Render(next(self._ids), tuple(lines)), size)
+        size = sum(
+            len(line.content) + len(line.ids) + len(line.reasoning) + len(line.reasoning_ids)
+            for line in lines
+        )
+        reply = await self._ask(Render(next(self._ids), tuple(lines), wishes), size)
         if not isinstance(reply, Rendered):
             raise TextError("The text worker gave another answer than asked for.")
         return reply

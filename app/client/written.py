@@ -9,6 +9,7 @@ import hashlib
 from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from app.chat.models import clean
 
@@ -16,25 +17,35 @@ _ENTRY_COST = 16
 """Tokens that an entry counts for besides its own, so that very short answers are bounded too."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    owner: int
+    ids: "array[int]"
+
+
 class Written:
-    """A memory of at most `budget` tokens (4 bytes each), for one loaded model."""
+    """A memory of at most `budget` tokens (4 bytes each).
+
+    It outlives a model that is unloaded and loaded again.  Ids of another model do no harm: they are used only where
+    they stand for exactly this text in the vocabulary at hand.
+    """
 
     def __init__(self, budget: int = 2_000_000) -> None:
         self._budget = budget
         self._cost = 0
-        self._ids: OrderedDict[bytes, array[int]] = OrderedDict()
+        self._ids: OrderedDict[bytes, _Entry] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._ids)
 
-    def remember(self, text: str, ids: Sequence[int]) -> None:
+    def remember(self, text: str, ids: Sequence[int], owner: int = 0) -> None:
         """`ids` were fed for exactly `text`; nothing is kept of an empty answer or of one over the budget."""
         key = _key(text)
         self._forget(key)
         cost = len(ids) + _ENTRY_COST
         if not text or not ids or cost > self._budget:
             return
-        self._ids[key] = array("i", ids)
+        self._ids[key] = _Entry(owner, array("i", ids))
         self._cost += cost
         while self._cost > self._budget:
             self._forget(next(iter(self._ids)))
@@ -46,12 +57,17 @@ class Written:
         if found is None:
             return ()
         self._ids.move_to_end(key)
-        return tuple(found)
+        return tuple(found.ids)
+
+    def forget(self, owner: int) -> None:
+        """Drop what was written in this chat."""
+        for key in [key for key, entry in self._ids.items() if entry.owner == owner]:
+            self._forget(key)
 
     def _forget(self, key: bytes) -> None:
         gone = self._ids.pop(key, None)
         if gone is not None:
-            self._cost -= len(gone) + _ENTRY_COST
+            self._cost -= len(gone.ids) + _ENTRY_COST
 
 
 def _key(text: str) -> bytes:

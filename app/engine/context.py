@@ -8,7 +8,8 @@ made without it, and `notes` says so.
 import ctypes
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,9 @@ MOST_SEQUENCES = 256
 _KEPT = {MemoryKind.ATTENTION: 3, MemoryKind.WINDOW: 3, MemoryKind.RECURRENT: 1}
 """Idle sequence ids for each running one; on a recurrent memory every id costs a whole state."""
 
+_LEAST_POOL = 512
+"""Tokens under which a pool that has to be smaller is given up."""
+
 _INTERRUPTED_BY = 128
 """Tokens that a processor evaluates at a time.  An interrupted read keeps what was evaluated before; 128 at a time cost
 as much as 512 (SmolLM2, 2 cores: 5.3 and 5.6 s for 512 tokens), 64 cost 7 % more, 32 17 %."""
@@ -49,7 +53,7 @@ class LlamaBackend:
         self._model = model
         self.notes: list[str] = []
         ids = _sequence_ids(model.kind, params.sequences)
-        self._context = self._create(params, ids)
+        self._context, self.params = self._create(params, ids)
         self._memory = api.llama_get_memory(self._context)
         cells = int(api.llama_n_ctx(self._context))
         trained = model.trained_context or cells
@@ -166,20 +170,47 @@ class LlamaBackend:
         view: npt.NDArray[np.float32] = np.ctypeslib.as_array(buffer).reshape(shape)
         return view
 
-    def _create(self, params: LoadParams, ids: int) -> Any:
-        native = _context_params(self._api, params, ids)
-        native.n_ubatch = _ubatch(self._api, self._model.kind, params)
-        context = self._api.llama_init_from_model(self._model.handle, native)
-        if not context and params.kv_type == "f16":
-            native.flash_attn_type = self._api.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    def _create(self, wanted: LoadParams, ids: int) -> tuple[Any, LoadParams]:
+        """The first context that llama.cpp makes, and the parameters that it was made with."""
+        for params, flash in _attempts(wanted):
+            native = _context_params(self._api, params, ids)
+            native.n_ubatch = _ubatch(self._api, self._model.kind, params)
+            if not flash:
+                native.flash_attn_type = self._api.LLAMA_FLASH_ATTN_TYPE_DISABLED
             context = self._api.llama_init_from_model(self._model.handle, native)
             if context:
-                self.notes.append(
-                    "Flash attention is not possible with this model; it runs without."
-                )
-        if not context:
-            raise _no_context(params)
-        return context
+                self.notes += _made_otherwise(wanted, params, flash=flash)
+                return context, params
+        raise _no_context(wanted)
+
+
+def _attempts(wanted: LoadParams) -> Iterator[tuple[LoadParams, bool]]:
+    """In turn: the parameters, and whether with flash attention.  A compressed pool is not possible without it."""
+    pool = wanted.pool_tokens
+    while pool >= min(_LEAST_POOL, wanted.pool_tokens):
+        params = replace(wanted, pool_tokens=pool)
+        yield params, True
+        if params.kv_type != "f16" and wanted.yielding:
+            params = replace(params, kv_type="f16")
+            yield params, True
+        if params.kv_type == "f16":
+            yield params, False
+        if not wanted.yielding:
+            return
+        pool //= 2
+
+
+def _made_otherwise(wanted: LoadParams, got: LoadParams, *, flash: bool) -> list[str]:
+    notes = []
+    if not flash:
+        notes.append("Flash attention is not possible with this model; it runs without.")
+    if got.kv_type != wanted.kv_type:
+        notes.append(f"This model cannot be used with a compressed pool; it has {got.kv_type}.")
+    if got.pool_tokens != wanted.pool_tokens:
+        notes.append(
+            f"There was not enough memory for a pool of {wanted.pool_tokens:,} tokens; it has {got.pool_tokens:,}."
+        )
+    return notes
 
 
 def _no_context(params: LoadParams) -> ModelError:

@@ -108,6 +108,7 @@ class HitRate:
             sum(seen.possible for seen in self._window),
             len(places),
             places[-1] if places else 0,
+            len(self._window),
         )
 
     def _known(self, prompt: TokenArray) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app import modelfile
+from app import llama, modelfile
 from app.engine.backend import MemoryKind
 from app.errors import ModelError
 from app.llama import NativeLog
@@ -41,6 +41,9 @@ class Model:
         self._cancelled = False
         log.clear()
         native = _model_params(api, params)
+        chosen = _devices(api, params.device)
+        if chosen is not None:
+            native.devices = ctypes.addressof(chosen)
         callback = api.llama_progress_callback(
             lambda fraction, _: self._progress(progress, fraction)
         )
@@ -109,6 +112,22 @@ def _model_params(api: Any, params: LoadParams) -> Any:
     if params.gpu_layers >= 0:
         native.n_gpu_layers = params.gpu_layers
     return native
+
+
+def _devices(api: Any, name: str) -> Any:
+    """llama.cpp's list of GPUs to use: all there are (None), the one of this name, or none for the processor's.
+
+    Raises ModelError where there is no such device.
+    """
+    if not name:
+        return None
+    found = llama.devices(api)
+    device = next((one for one in found if one.name.lower() == name.lower()), None)
+    if device is None:
+        known = ", ".join(one.name for one in found)
+        raise ModelError(f"There is no device “{name}” here; there is {known}.")
+    handles = [llama.device_handle(api, device.name)] if device.gpu else []
+    return (ctypes.c_void_p * (len(handles) + 1))(*handles, None)
 
 
 def fingerprint_of(path: Path) -> str:

@@ -19,6 +19,7 @@ from app.pump import Pump
 from app.wire import (
     PROTOCOL,
     Abort,
+    Device,
     Forget,
     Heartbeat,
     LastWords,
@@ -162,8 +163,8 @@ class _Process:
             model.close()
             self.send(LoadFailed(str(error)))
             return
-        self.send(_loaded(api, model, backend, params))
-        self._loop(backend, params, model.fingerprint)
+        self.send(_loaded(api, model, backend))
+        self._loop(backend, backend.params, model.fingerprint)
         backend.close()
         model.close()
 
@@ -247,19 +248,31 @@ def _state_files(fingerprint: str, params: LoadParams) -> Any:
     return StateFiles(Path(params.states_folder) / fingerprint, name, params.disk_bytes)
 
 
-def _loaded(api: Any, model: Any, backend: Any, params: LoadParams) -> Loaded:
-    from app import llama
-
-    found = llama.devices(api)
-    on_gpu = bool(api.llama_supports_gpu_offload()) and params.gpu_layers != 0 and len(found) > 1
+def _loaded(api: Any, model: Any, backend: Any) -> Loaded:
+    params = backend.params
+    device = _device(api, params)
+    notes = backend.notes
+    if params.gpu_layers > 0 and not device.gpu:
+        notes = [*notes, "There is no GPU to put layers on; all of them run on the processor."]
     return Loaded(
         description=model.description,
-        device=found[0 if on_gpu else -1].split(": ", 1)[0],
+        device=device.name,
         pool_tokens=backend.info.cells,
         context_tokens=backend.info.context,
         sequences=params.sequences,
         vocabulary=backend.info.vocabulary,
         memory=backend.info.kind.value,
         fingerprint=model.fingerprint,
-        notes=tuple(backend.notes),
+        notes=tuple(notes),
     )
+
+
+def _device(api: Any, params: LoadParams) -> Device:
+    """Where the model computes, or most of it."""
+    from app import llama
+
+    found = llama.devices(api)
+    named = [device for device in found if device.name.lower() == params.device.lower()]
+    offloads = bool(api.llama_supports_gpu_offload()) and params.gpu_layers != 0
+    usual = [device for device in found if device.gpu == (offloads and found[0].gpu)]
+    return (named or usual)[0]

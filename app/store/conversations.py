@@ -132,11 +132,12 @@ class SqliteStore:
         values = (conversation_id, Role(role), clean(text), status, self._clock())
         return await self._database.write(lambda db: _add_message(db, values))
 
-    async def checkpoint(self, message_id: int, text: str) -> None:
+    async def checkpoint(self, message_id: int, text: str, reasoning: str = "") -> None:
         """Keep the text so far; does nothing for a message that is finished or gone."""
         await self._write(
-            "UPDATE messages SET text = ? WHERE id = ? AND status = ?",
+            "UPDATE messages SET text = ?, reasoning = ? WHERE id = ? AND status = ?",
             clean(text),
+            clean(reasoning),
             message_id,
             Status.STREAMING,
         )
@@ -151,6 +152,11 @@ class SqliteStore:
         usage: Usage = Usage(),
         seconds: float = 0.0,
         error: str = "",
+        reasoning: str = "",
+        thought_seconds: float = 0.0,
+        ids: Sequence[int] = (),
+        reasoning_ids: Sequence[int] = (),
+        sent_from: int = 0,
     ) -> Message:
         values = (
             clean(text),
@@ -161,6 +167,11 @@ class SqliteStore:
             usage.cached_tokens,
             seconds,
             clean(error),
+            clean(reasoning),
+            thought_seconds,
+            rows.packed(ids),
+            rows.packed(reasoning_ids),
+            sent_from,
             message_id,
         )
         return await self._database.write(lambda db: _finish_message(db, values))
@@ -229,7 +240,8 @@ def _add_message(db: sqlite3.Connection, values: tuple[object, ...]) -> Message:
 def _finish_message(db: sqlite3.Connection, values: tuple[object, ...]) -> Message:
     row = db.execute(
         "UPDATE messages SET text = ?, status = ?, finish = ?, prompt_tokens = ?, completion_tokens = ?,"
-        f" cached_tokens = ?, seconds = ?, error = ? WHERE id = ? RETURNING {rows.MESSAGE}",
+        " cached_tokens = ?, seconds = ?, error = ?, reasoning = ?, thought_seconds = ?, ids = ?, reasoning_ids = ?,"
+        f" sent_from = ? WHERE id = ? RETURNING {rows.MESSAGE}",
         values,
     ).fetchone()
     if row is None:

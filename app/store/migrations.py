@@ -58,13 +58,26 @@ _FIRST = (
     "CREATE TABLE window_values (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT",
 )
 
+# What was thought before an answer, the tokens (little-endian int32) that were written for the two texts, and the first
+# message that was sent for it (0: all).
+_REASONING = (
+    "ALTER TABLE messages ADD COLUMN reasoning TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE messages ADD COLUMN thought_seconds REAL NOT NULL DEFAULT 0",
+    "ALTER TABLE messages ADD COLUMN ids BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE messages ADD COLUMN reasoning_ids BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE messages ADD COLUMN sent_from INTEGER NOT NULL DEFAULT 0",
+)
 
-def _first(connection: sqlite3.Connection) -> None:
-    for statement in _FIRST:
-        connection.execute(statement)
+
+def _all(statements: Sequence[str]) -> Step:
+    def step(connection: sqlite3.Connection) -> None:
+        for statement in statements:
+            connection.execute(statement)
+
+    return step
 
 
-STEPS: tuple[Step, ...] = (_first,)
+STEPS: tuple[Step, ...] = (_all(_FIRST), _all(_REASONING))
 
 
 def version(connection: sqlite3.Connection) -> int:

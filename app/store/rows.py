@@ -3,8 +3,12 @@
 import dataclasses
 import json
 import sqlite3
+import sys
+from array import array
+from collections.abc import Sequence
 
 from app.chat.models import (
+    EFFORTS,
     Conversation,
     ConversationSettings,
     FinishReason,
@@ -20,7 +24,8 @@ from app.settings import Settings, check
 CONVERSATION = "id, title, created, updated, draft, unread, settings"
 MESSAGE = (
     "id, conversation_id, role, text, status, created, finish, "
-    "prompt_tokens, completion_tokens, cached_tokens, seconds, error"
+    "prompt_tokens, completion_tokens, cached_tokens, seconds, error, "
+    "reasoning, thought_seconds, ids, reasoning_ids, sent_from"
 )
 
 
@@ -47,6 +52,11 @@ def message(row: sqlite3.Row) -> Message:
         cached,
         seconds,
         error,
+        reasoning,
+        thought_seconds,
+        ids,
+        reasoning_ids,
+        sent_from,
     ) = row
     return Message(
         number,
@@ -59,7 +69,31 @@ def message(row: sqlite3.Row) -> Message:
         Usage(prompt, completion, cached),
         seconds,
         error,
+        reasoning,
+        thought_seconds,
+        unpacked(ids),
+        unpacked(reasoning_ids),
+        sent_from,
     )
+
+
+def packed(ids: Sequence[int]) -> bytes:
+    """Token ids as they are stored: little-endian int32."""
+    table = array("i", ids)
+    if sys.byteorder == "big":
+        table.byteswap()
+    return table.tobytes()
+
+
+def unpacked(raw: bytes) -> tuple[int, ...]:
+    """Token ids from what is stored; none where that was damaged."""
+    table = array("i")
+    if len(raw) % table.itemsize:
+        return ()
+    table.frombytes(raw)
+    if sys.byteorder == "big":
+        table.byteswap()
+    return tuple(table)
 
 
 def settings_text(settings: ConversationSettings) -> str:
@@ -80,10 +114,13 @@ def settings_from(text: str) -> ConversationSettings:
         return ConversationSettings()
     general = Settings()
     prompt, most = raw.get("system_prompt"), raw.get("max_answer_tokens")
+    thinking, effort = raw.get("thinking"), raw.get("effort")
     return ConversationSettings(
         clean(prompt) if isinstance(prompt, str) else None,
         _sampling(raw.get("sampling")),
         most if check("max_answer_tokens", most, general.max_answer_tokens) else None,
+        thinking if isinstance(thinking, bool) else None,
+        next((known for known in EFFORTS if known == effort), ""),
     )
 
 

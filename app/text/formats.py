@@ -5,12 +5,13 @@ The known formats are templates, too, so that one way leads through the sandbox 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 
+from app.dialogue import ChatLine
 from app.errors import TextError
 from app.text.control import ControlTokens
 from app.text.prompt import Composer
 from app.text.template import ChatTemplate, TemplateFailed
-from app.wire import ChatLine
 
 OWN = "the model's own"
 _PROBE = "Tutti probe"
@@ -119,14 +120,14 @@ def _main(templates: Mapping[str, bytes]) -> bytes | None:
 
 
 def _working(raw: bytes, control: ControlTokens, *, bos: str, eos: str) -> ChatTemplate:
-    """Compile, and see that a message comes out, as a string or as a list of parts."""
+    """Compile, and see that a message comes out: as a string or as a list of parts, without or with a list of tools."""
     try:
         source = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise TemplateFailed("It is not valid text.") from error
     failure = TemplateFailed("It leaves out the messages.")
-    for typed in (False, True):
-        template = ChatTemplate(source, bos=bos, eos=eos, typed=typed)
+    for for_tools, typed in product((False, True), (False, True)):
+        template = ChatTemplate(source, bos=bos, eos=eos, typed=typed, for_tools=for_tools)
         try:
             plain = Composer(template, control).compose([ChatLine("user", _PROBE)]).plain
         except TemplateFailed as error:

@@ -18,12 +18,12 @@ from app.text.template import TemplateFailed
 _PRIVATE = (range(0xE000, 0xF900), range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE))
 
 Render = Callable[[Sequence[str]], str]
-"""Renders the conversation with these contents, one for each line."""
+"""Renders the conversation with these texts in place of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the content of `line` came out: [start, end)."""
+    """Where text number `line` of the conversation came out: [start, end)."""
 
     start: int
     end: int

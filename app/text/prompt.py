@@ -5,25 +5,29 @@ reaches the template as anything but text.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from app.dialogue import ChatLine, Wishes
 from app.errors import TextError
 from app.text.control import ControlTokens
 from app.text.marks import (
     Locator,
     Plain,
+    Render,
     break_control,
     private_characters,
     remove_breakers,
 )
-from app.text.roles import Turns, variants
+from app.text.names import names
+from app.text.roles import Turn, Turns, variants
 from app.text.template import ChatTemplate, TemplateFailed
-from app.wire import ChatLine
 
 MAX_CHARACTERS = 8_000_000
 """Longest conversation that is prepared; the largest contexts hold about half of it."""
 
+_THOUGHT_NAMES = ("reasoning_content", "reasoning", "thinking")
 _ROLE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -45,36 +49,42 @@ class Composer:
         self._template = template
         self._tokens = tokens
         self._spare = spare
+        self._sources = template.source + (spare.source if spare is not None else "")
 
-    def compose(self, lines: Sequence[ChatLine]) -> Composed:
+    def compose(self, lines: Sequence[ChatLine], wishes: Wishes = Wishes()) -> Composed:
         """Render, in the first arrangement that the template accepts with all texts in it.
 
         Raises TemplateFailed when there is none, TemplateTooHeavy when the template takes too much time or
         memory, and TextError for a conversation that cannot be prepared at all.
         """
         _check(lines)
-        texts = [_SURROGATES.sub("\ufffd", line.content) for line in lines]
+        told = names(wishes)
         try:
-            return Composed(self._first_good(self._template, lines, texts))
+            return Composed(self._first_good(self._template, lines, told))
         except TemplateFailed:
             if self._spare is None:
                 raise
-            return Composed(self._first_good(self._spare, lines, texts), refused=True)
+            return Composed(self._first_good(self._spare, lines, told), refused=True)
 
     def _first_good(
-        self, template: ChatTemplate, lines: Sequence[ChatLine], texts: Sequence[str]
+        self, template: ChatTemplate, lines: Sequence[ChatLine], told: Mapping[str, object]
     ) -> Plain:
         """The first arrangement that holds every text that was not written by the model, else the first at all."""
         best: Plain | None = None
         failure = TemplateFailed("It refuses every conversation.")
+        texts = [
+            _SURROGATES.sub("\ufffd", text)
+            for line in lines
+            for text in (line.reasoning, line.content)
+        ]
         needed = {
-            index
+            content_of(index)
             for index, line in enumerate(lines)
             if line.role != "assistant" and line.content.strip()
         }
         for turns in variants(lines):
             try:
-                plain = self._arranged(template, turns, texts)
+                plain = self._arranged(partial(_rendered, template, turns, told), texts)
             except TemplateFailed as error:
                 failure = error
                 continue
@@ -85,27 +95,47 @@ class Composer:
             raise failure
         return best
 
-    def _arranged(self, template: ChatTemplate, turns: Turns, texts: Sequence[str]) -> Plain:
-        characters = private_characters([template.source, *self._tokens.texts(), *texts])
+    def _arranged(self, render: Render, texts: Sequence[str]) -> Plain:
+        characters = private_characters([self._sources, *self._tokens.texts(), *texts])
         breaker = next(characters)
         broken = [break_control(text, self._tokens, breaker) for text in texts]
-
-        def render(contents: Sequence[str]) -> str:
-            return template.render(
-                [
-                    (
-                        turn.role,
-                        "\n\n".join(contents[line] for line in turn.lines if contents[line]),
-                    )
-                    for turn in turns
-                ]
-            )
-
         return remove_breakers(Locator(render, broken, characters).locate(), breaker)
 
 
+def content_of(line: int) -> int:
+    """The number of a line's content among the texts of a conversation, by which places are named."""
+    return 2 * line + 1
+
+
+def reasoning_of(line: int) -> int:
+    """The number of a line's reasoning; it goes before its content."""
+    return 2 * line
+
+
+def _rendered(
+    template: ChatTemplate, turns: Turns, told: Mapping[str, object], texts: Sequence[str]
+) -> str:
+    return template.render([_message(turn, texts) for turn in turns], told)
+
+
+def _message(turn: Turn, texts: Sequence[str]) -> dict[str, object]:
+    """As templates want it; what was thought under each of the names that they have for it."""
+    message: dict[str, object] = {
+        "role": turn.role,
+        "content": _joined(texts[content_of(line)] for line in turn.lines),
+    }
+    thought = _joined(texts[reasoning_of(line)] for line in turn.lines)
+    if thought:
+        message |= dict.fromkeys(_THOUGHT_NAMES, thought)
+    return message
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return "\n\n".join(text for text in texts if text)
+
+
 def _check(lines: Sequence[ChatLine]) -> None:
-    length = sum(len(line.content) for line in lines)
+    length = sum(len(line.content) + len(line.reasoning) for line in lines)
     if length > MAX_CHARACTERS:
         raise TextError(
             f"This conversation has {length:,} characters, more than {MAX_CHARACTERS:,}.",

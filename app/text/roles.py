@@ -7,7 +7,7 @@ gives the conversation as it is and then, one by one, what such templates accept
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.wire import ChatLine
+from app.dialogue import ChatLine
 
 
 @dataclass(frozen=True, slots=True)

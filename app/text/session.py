@@ -1,16 +1,25 @@
 """One model's texts: what the worker answers with, without any process around it."""
 
+import logging
 from pathlib import Path
 
 from app import wire
+from app.dialogue import ChatLine, Thinking, Wishes
 from app.errors import TextError
-from app.text import formats
+from app.text import formats, reasoning
+from app.text.marks import Plain
 from app.text.prompt import MAX_CHARACTERS, Composer
 from app.text.tokens import Encoder
 from app.text.vocabulary import LlamaVocabulary
-from app.wire import ChatLine
+
+_log = logging.getLogger(__name__)
 
 _PROBE = (ChatLine("user", "one"), ChatLine("assistant", "two"), ChatLine("user", "three"))
+_DATED = (
+    "The model's chat template writes the date into the prompt; a chat keeps the date of its first day, "
+    "so that nothing has to be read again."
+)
+_TWO_DAYS = (1_000_000_000.0, 1_200_000_000.0)
 
 
 class TextSession:
@@ -26,7 +35,10 @@ class TextSession:
             eos=self._vocabulary.text(self._vocabulary.eos),
         )
         self._composer = Composer(self.format.template, self._vocabulary.control, self.format.spare)
-        self.end_tokens = self._end_tokens()
+        self.end_tokens = self._vocabulary.end_tokens
+        self.thinking = Thinking()
+        self.dated = False
+        self._learn()
 
     def close(self) -> None:
         """Free the vocabulary."""
@@ -39,19 +51,26 @@ class TextSession:
             ends=self._vocabulary.ends,
             end_tokens=self.end_tokens,
             format_name=self.format.name,
-            notes=self.format.notes,
+            notes=(*self.format.notes, *((_DATED,) if self.dated else ())),
             stop=self.format.stop,
+            thinking=self.thinking,
         )
 
     def render(self, request: wire.Render) -> wire.Rendered | wire.TextFailed:
         """The prompt, or why there is none."""
         try:
-            composed = self._composer.compose(request.lines)
+            composed = self._composer.compose(request.lines, request.wishes)
         except TextError as error:
             return wire.TextFailed(request.request_id, str(error))
         prompt = self._encoder.encode(composed.plain, request.lines)
         notes = (self._refused_note(),) if composed.refused else ()
-        return wire.Rendered(request.request_id, prompt.tokens, prompt.spans, notes)
+        return wire.Rendered(
+            request.request_id,
+            prompt.tokens,
+            prompt.spans,
+            notes,
+            reasoning.opened(composed.plain, self.thinking.tags),
+        )
 
     def count(self, request: wire.Tokenize) -> wire.Tokenized | wire.TextFailed:
         """The number of tokens of a text as content."""
@@ -61,14 +80,22 @@ class TextSession:
             return wire.TextFailed(request.request_id, reason)
         return wire.Tokenized(request.request_id, len(self._vocabulary.tokenize(request.text)))
 
-    def _end_tokens(self) -> tuple[int, ...]:
-        """The vocabulary's end tokens and the one with which the template really ends an answer."""
-        known = self._vocabulary.end_tokens
+    def _learn(self) -> None:
+        """See what the template does; one that cannot be tried stays as it is."""
         try:
-            mark = self._encoder.end_mark(self._composer.compose(_PROBE).plain, 1)
-        except TextError:
-            return known
-        return known if mark is None or mark in known else (*known, mark)
+            plain = self._probe(Wishes())
+            mark = self._encoder.end_mark(plain, 1)
+            if mark is not None and mark not in self.end_tokens:
+                # With this the template really ends an answer.
+                self.end_tokens = (*self.end_tokens, mark)
+            source, control = self.format.template.source, self._vocabulary.control
+            self.thinking = reasoning.thinking(self._probe, source, control)
+            self.dated = len({self._probe(Wishes(now=now)).text for now in _TWO_DAYS}) > 1
+        except TextError as error:
+            _log.warning("the chat template could not be tried: %s", error)
+
+    def _probe(self, wishes: Wishes) -> Plain:
+        return self._composer.compose(_PROBE, wishes).plain
 
     def _refused_note(self) -> str:
         return (

@@ -8,7 +8,9 @@ tokens, and a piece that cannot begin a stop string comes out of the very `feed`
 import codecs
 import sys
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+_NONE: Mapping[int, str] = {}
 
 
 class Vocabulary:
@@ -48,12 +50,16 @@ class TextStream:
 
     Bytes that can never become a character come out as U+FFFD at once, half a character at the end as one in
     `flush`.  The first stop string that is complete ends the text before it (of several that are complete with
-    the same character the longest); `stopped` is then True and nothing more comes out.
+    the same character the longest); `stopped` is then True and nothing more comes out.  `symbols` are what some
+    tokens stand for instead of their pieces.
     """
 
-    def __init__(self, vocabulary: Vocabulary, stop: Iterable[str] = ()) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, stop: Iterable[str] = (), symbols: Mapping[int, str] = _NONE
+    ) -> None:
         self.stopped = False
         self._vocabulary = vocabulary
+        self._symbols = symbols
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._matchers = [_Matcher(text) for text in stop if text]
         self._held = ""
@@ -62,7 +68,9 @@ class TextStream:
         """The text that is certain now."""
         if self.stopped:
             return ""
-        return self._release(self._decoder.decode(self._vocabulary.piece(token)))
+        symbol = self._symbols.get(token)
+        piece = self._vocabulary.piece(token) if symbol is None else symbol.encode()
+        return self._release(self._decoder.decode(piece))
 
     def flush(self) -> str:
         """The text that was held back; to be called when the answer is over, for whatever reason."""

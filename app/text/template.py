@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any, NoReturn
 
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes
@@ -30,6 +29,7 @@ from app.text.limits import (
 MAX_SOURCE = 1_000_000
 """Longest template in characters; real ones have up to about 30,000."""
 
+_NO_NAMES: Mapping[str, object] = {}
 _MAX_OUTPUT = 32_000_000
 _MAX_PRODUCT = 1_000_000
 _MAX_UNKNOWN_TAGS = 8
@@ -61,39 +61,55 @@ class TemplateTooHeavy(TextError):
 class ChatTemplate:
     """One compiled template; raises TemplateFailed or TemplateTooHeavy where it cannot be compiled.
 
-    `typed` templates want a message's content as a list of parts instead of a string.
+    `typed` templates want a message's content as a list of parts instead of a string; templates that are `for_tools`
+    want a list of them, though it be empty.
     """
 
-    def __init__(self, source: str, *, bos: str = "", eos: str = "", typed: bool = False) -> None:
+    def __init__(
+        self,
+        source: str,
+        *,
+        bos: str = "",
+        eos: str = "",
+        typed: bool = False,
+        for_tools: bool = False,
+    ) -> None:
         if len(source) > MAX_SOURCE:
             raise TemplateFailed(f"It has {len(source):,} characters, far too many.")
         self.source = source
-        self._names = {"bos_token": bos, "eos_token": eos, "tools": None, "documents": None}
+        self._names: dict[str, object] = {"bos_token": bos, "eos_token": eos}
+        self._names |= {"tools": None, "documents": None, "add_generation_prompt": True}
+        if for_tools:
+            self._names |= {"tools": [], "functions": ""}
         self._typed = typed
         with _limits():
             self._template = _compile(source)
 
-    def render(self, messages: Sequence[tuple[str, str]]) -> str:
-        """The prompt for these (role, content), up to where the answer begins.
+    def render(
+        self, messages: Sequence[Mapping[str, object]], names: Mapping[str, object] = _NO_NAMES
+    ) -> str:
+        """The prompt for these messages (`role`, `content` and what else a template may look at), up to where the
+        answer begins; `names` are what it is told besides.
 
         Raises TemplateFailed when the template refuses them, TemplateTooHeavy when it had to be stopped.
         """
-        data = [{"role": role, "content": self._content(content)} for role, content in messages]
+        told = {**self._names, **names, "messages": [self._shaped(message) for message in messages]}
         pieces: list[str] = []
         length = 0
         with _limits():
-            output = self._template.generate(
-                messages=data, add_generation_prompt=True, **self._names
-            )
-            for piece in output:
+            for piece in self._template.generate(told):
                 pieces.append(piece)
                 length += len(piece)
                 if length > _MAX_OUTPUT:
                     raise TemplateTooHeavy("The model's chat template does not come to an end.")
         return "".join(pieces)
 
-    def _content(self, content: str) -> str | list[Mapping[str, str]]:
-        return [{"type": "text", "text": content}] if self._typed else content
+    def _shaped(self, message: Mapping[str, object]) -> dict[str, object]:
+        shaped = dict(message)
+        content = message.get("content")
+        if self._typed and isinstance(content, str):
+            shaped["content"] = [{"type": "text", "text": content}]
+        return shaped
 
 
 @contextmanager
@@ -172,8 +188,9 @@ def _environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, _PassedOver]
     )
     environment.filters["tojson"] = _tojson
+    # Nothing here is escaped for HTML; Jinja's own filter would have whatever is joined to it escaped.
+    environment.filters["safe"] = str
     environment.globals["raise_exception"] = _raise_exception
-    environment.globals["strftime_now"] = _strftime_now
     return environment
 
 
@@ -191,15 +208,19 @@ def _tojson(
         indent=indent,
         separators=separators,
         sort_keys=sort_keys,
+        default=_listed,
     )
+
+
+def _listed(value: object) -> list[object]:
+    """What Jinja's filters give, such as `map`, is no list yet."""
+    if isinstance(value, Iterator):
+        return list(value)
+    raise TypeError("not a value of JSON")
 
 
 def _raise_exception(message: str) -> NoReturn:
     raise TemplateError(str(message))
-
-
-def _strftime_now(form: str) -> str:
-    return datetime.now().astimezone().strftime(form)
 
 
 def _plain(error: Exception) -> str:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise, takewhile
 from typing import Protocol
 
+from app.dialogue import ChatLine
 from app.text.control import ControlTokens
 from app.text.marks import Place, Plain
+from app.text.prompt import content_of
 from app.text.stream import Vocabulary
-from app.wire import ChatLine
 
 
 class Tokenizer(Protocol):
@@ -81,10 +82,11 @@ class Encoder:
 
     def end_mark(self, plain: Plain, line: int) -> int | None:
         """The control token that the template wrote next after the content of `line`."""
-        end = max((place.end for place in plain.places if place.line == line), default=None)
+        mine = content_of(line)
+        end = max((place.end for place in plain.places if place.line == mine), default=None)
         if end is None:
             return None
-        later = (place.start for place in plain.places if place.start >= end and place.line != line)
+        later = (place.start for place in plain.places if place.start >= end and place.line != mine)
         limit = min(later, default=len(plain.text))
         matches = self._tokenizer.control.pick(plain.text, plain.is_template)
         return next((m.token for m in matches if end <= m.start < limit), None)
@@ -118,8 +120,9 @@ class Encoder:
         """In order and without overlap."""
         matches = self._tokenizer.control.pick(plain.text, plain.is_template)
         found = [_Fixed(match.start, match.end, (match.token,), True) for match in matches]
+        fed = [ids for line in lines for ids in (line.reasoning_ids, line.ids)]
         for place in plain.places:
-            ids = self._written(lines[place.line], plain.text[place.start : place.end])
+            ids = self._written(fed[place.line], plain.text[place.start : place.end])
             if ids:
                 found.append(_Fixed(place.start, place.end, ids, False))
         found.sort(key=lambda fixed: fixed.start)
@@ -129,12 +132,11 @@ class Encoder:
                 yield fixed
                 position = fixed.end
 
-    def _written(self, line: ChatLine, text: str) -> tuple[int, ...]:
-        """The line's own ids where they are exactly this text and hold no control token; else none."""
+    def _written(self, ids: tuple[int, ...], text: str) -> tuple[int, ...]:
+        """The ids that were fed where they are exactly this text and hold no control token; else none."""
         vocabulary = self._tokenizer.vocabulary
-        if not line.ids or not all(0 <= token < len(vocabulary) for token in line.ids):
+        if not ids or not all(0 <= token < len(vocabulary) for token in ids):
             return ()
-        ids = line.ids
         while ids and not vocabulary.piece(ids[-1]):
             ids = ids[:-1]  # the end token that the template writes, too
         if not all(vocabulary.piece(token) for token in ids):
@@ -183,8 +185,9 @@ class _Row:
         spans: list[tuple[int, int]] = []
         last = 0
         for line in range(lines):
-            if line in first:
-                spans.append(self._span(offsets[first[line].start], offsets[first[line].end]))
+            content = first.get(content_of(line))
+            if content is not None:
+                spans.append(self._span(offsets[content.start], offsets[content.end]))
                 last = spans[-1][1]
             else:
                 spans.append((last, last))

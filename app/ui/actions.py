@@ -23,7 +23,10 @@ _THANKS_MS = 1_500
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A button that should be there: for which message and block, in which area, at its right end or its left."""
+    """A button that should be there: for which message and block, in which area, at its right end or its left.
+
+    `label` is what it says, where that is not always the same.
+    """
 
     message: int
     block: int
@@ -31,6 +34,7 @@ class Wanted:
     area: QRect
     at_right: bool
     revealed: bool
+    label: str = ""
 
     @property
     def key(self) -> tuple[int, int, Verb]:
@@ -47,6 +51,7 @@ def words_of(verb: Verb) -> tuple[str, str]:
             translate("Transcript", "Regenerate answer"),
         ),
         Verb.RETRY: (translate("Transcript", "Retry"), translate("Transcript", "Retry answer")),
+        Verb.FOLD: (translate("Transcript", "Thoughts"), translate("Transcript", "Show thoughts")),
     }[verb]
 
 
@@ -76,7 +81,7 @@ class ActionButton(QToolButton):
         if before is None or before.verb is not wanted.verb:
             self.setObjectName(wanted.verb.value)
             self.setAccessibleName(words_of(wanted.verb)[1])
-        if before is None or before.key != wanted.key:
+        if before is None or before.key != wanted.key or before.label != wanted.label:
             self._say()
         elif before.revealed != wanted.revealed:
             self.update()
@@ -89,8 +94,8 @@ class ActionButton(QToolButton):
 
     def _say(self) -> None:
         if self.wanted is not None:
-            self.setText(words_of(self.wanted.verb)[0])
-            self.setAccessibleDescription("")
+            self.setText(self.wanted.label or words_of(self.wanted.verb)[0])
+            self.setAccessibleDescription(self.wanted.label)
 
     def _choose(self) -> None:
         self.chosen.emit(self)

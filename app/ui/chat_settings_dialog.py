@@ -1,12 +1,13 @@
 """What one chat may have of its own: instructions, answer length, sampling."""
 
-from dataclasses import replace
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, Literal, TypeVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from app.chat.models import Conversation, ConversationSettings
+from app.chat.models import Conversation, ConversationSettings, Effort
+from app.chat.ports import ModelState
 from app.settings import Settings
 from app.ui import geometry, theme
 from app.ui.conversation_model import shown_title
@@ -17,6 +18,28 @@ from app.ui.settings_dialog import SAMPLING_ITEMS, buttons
 _T = TypeVar("_T")
 _PROMPT = (Item("system_prompt", "Instructions"),)
 _LIMIT = (Item("max_answer_tokens", "Longest answer, tokens", special="No limit"),)
+
+
+_THINKING = {"model": None, "on": True, "off": False}
+_AS_IT_DOES = "As the model does"
+_REASONING = (
+    Item("thinking", "Reasoning", choices=(_AS_IT_DOES, "Think first", "Answer at once")),
+    Item("effort", "How much reasoning", choices=(_AS_IT_DOES, "Little", "Medium", "Much")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reasoning:
+    """Whether and how much the model shall reason in this chat, as the form has it."""
+
+    thinking: Literal["model", "on", "off"]
+    effort: Effort
+
+    @classmethod
+    def of(cls, own: ConversationSettings) -> "_Reasoning":
+        """The form's words for these settings."""
+        thinking: Literal["model", "on", "off"] = "on" if own.thinking else "off"
+        return cls("model" if own.thinking is None else thinking, own.effort)
 
 
 class Own(QWidget, Generic[_T]):
@@ -46,13 +69,17 @@ class ChatSettingsDialog(QDialog):
     """Shows a chat's settings over the general ones; once accepted, `value()` is what they shall be."""
 
     def __init__(
-        self, conversation: Conversation, general: Settings, parent: QWidget | None = None
+        self,
+        conversation: Conversation,
+        general: Settings,
+        model: ModelState = ModelState(),
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("chatSettingsDialog")
         self.setWindowTitle("Settings of this chat")
         self.setWindowModality(Qt.WindowModality.WindowModal)
-        own = conversation.settings
+        own = self._own = conversation.settings
         base = _over(general, own)
         self._prompt = Own(
             "chat_own_prompt",
@@ -72,16 +99,25 @@ class ChatSettingsDialog(QDialog):
             own.sampling is not None,
             Form(base.sampling, SAMPLING_ITEMS, "chat"),
         )
+        rows = [
+            item
+            for item, known in zip(_REASONING, (model.can_switch, model.can_effort), strict=True)
+            if known
+        ]
+        self._reasoning = Form(_Reasoning.of(own), rows, "chat") if rows else None
         self._lay_out(shown_title(conversation))
         geometry.fit_dialog(self, 520, 640)
 
     def value(self) -> ConversationSettings:
         """The chat's own settings, None where the general one counts."""
         prompt, limit = self._prompt.value(), self._limit.value()
+        reasoning = _Reasoning.of(self._own) if self._reasoning is None else self._reasoning.value()
         return ConversationSettings(
             system_prompt=None if prompt is None else prompt.system_prompt,
             sampling=self._sampling.value(),
             max_answer_tokens=None if limit is None else limit.max_answer_tokens,
+            thinking=_THINKING[reasoning.thinking],
+            effort=reasoning.effort,
         )
 
     def _lay_out(self, title: str) -> None:
@@ -90,8 +126,9 @@ class ChatSettingsDialog(QDialog):
         column.setContentsMargins(theme.GAP_5, theme.GAP_4, theme.GAP_5, theme.GAP_4)
         column.setSpacing(theme.GAP_4)
         column.addWidget(ElidedLabel(title, "heading", page))
-        for section in (self._prompt, self._limit, self._sampling):
-            column.addWidget(section)
+        for section in (self._reasoning, self._prompt, self._limit, self._sampling):
+            if section is not None:
+                column.addWidget(section)
         column.addStretch(1)
         area = QScrollArea(self)
         area.setObjectName("chatSettingsArea")

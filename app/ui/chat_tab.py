@@ -22,6 +22,7 @@ from app.chat.events import (
     MessageFinished,
     MessagesRemoved,
     TextAppended,
+    ThoughtAppended,
     TurnChanged,
     TurnState,
 )
@@ -41,7 +42,7 @@ _WARM_MS = 500
 _COMPOSER_SHARE = 0.4
 """Of the page's height, the most that the text of a message takes."""
 
-MessageEvent = MessageAdded | TextAppended | MessageFinished | MessagesRemoved
+MessageEvent = MessageAdded | ThoughtAppended | TextAppended | MessageFinished | MessagesRemoved
 
 
 class ChatTab(QWidget):
@@ -170,7 +171,9 @@ class ChatTab(QWidget):
             match event:
                 case MessageAdded(message=message) if message.id in complete:
                     pass
-                case TextAppended(message_id=message_id) if message_id in complete:
+                case TextAppended(message_id=number) | ThoughtAppended(message_id=number) if (
+                    number in complete
+                ):
                     pass
                 case _:
                     self._handle_message(event)
@@ -182,7 +185,13 @@ class ChatTab(QWidget):
                 self.show_turn(turn)
             case ConversationChanged(conversation=conversation):
                 self._show_conversation(conversation)
-            case MessageAdded() | TextAppended() | MessageFinished() | MessagesRemoved():
+            case (
+                MessageAdded()
+                | ThoughtAppended()
+                | TextAppended()
+                | MessageFinished()
+                | MessagesRemoved()
+            ):
                 if self._loaded:
                     self._handle_message(event)
                 elif self._loading:
@@ -203,6 +212,8 @@ class ChatTab(QWidget):
                 self.transcript.add_message(message)
             case TextAppended(message_id=message_id, text=text):
                 self.transcript.append_text(message_id, text)
+            case ThoughtAppended(message_id=message_id, text=text):
+                self.transcript.append_thought(message_id, text)
             case MessageFinished(message=message):
                 self.transcript.update_message(message)
                 self._note_usage(message)

@@ -47,6 +47,7 @@ COMMANDS: Final = (
     Command("focusComposer", "Go to the message box", ("Ctrl+L",)),
     Command("toggleSidebar", "Show or hide the list of chats", ("Ctrl+B",), in_menu=True),
     Command("openModel", "Open a model file…", ("Ctrl+O",), in_menu=True),
+    Command("findModels", "Find and download models…", ("Ctrl+Shift+M",), in_menu=True),
     Command("settings", "Settings…", ("Ctrl+,",), in_menu=True),
     Command("shortcuts", "Shortcuts…", ("F1", "Ctrl+/"), in_menu=True),
     Command("quit", "Quit", ("Ctrl+Q",), in_menu=True),

@@ -17,6 +17,7 @@ from app.ui.message_frame import FootBlock, HeadBlock
 from app.ui.offsets import Offsets
 from app.ui.table_block import Columns, RowBlock
 from app.ui.text_style import Style
+from app.ui.thought_block import ThoughtBlock
 
 _FRAME = 90
 """Height of label and actions in the estimate of a message not yet seen, px at the usual scale."""
@@ -36,11 +37,15 @@ class Entry:
         self.blocks: list[Block] = []
         self.offsets = Offsets()
         self._pending: list[str] = [message.text] if message.text else []
+        self._thought: ThoughtBlock | None = None
+        if message.reasoning:
+            self._think(message.reasoning)
         self._document = Markdown(
             Dialect.MARKDOWN if message.role is Role.ASSISTANT else Dialect.TYPED
         )
         self._columns: dict[int, Columns] = {}
         self._estimate = 0
+        self._cut = False
 
     @property
     def text(self) -> str:
@@ -76,6 +81,38 @@ class Entry:
     def append(self, text: str) -> None:
         """More text; nothing is parsed."""
         self._pending.append(text)
+        if self._thought is not None:
+            self._thought.end()
+
+    def append_thought(self, text: str, width: int, style: Style) -> None:
+        """More of what the model thinks; a place for it is made where there is none yet."""
+        new = self._thought is None
+        thought = self._think(text)
+        if self.blocks and new:
+            thought.estimate(width, style)
+            self.blocks.insert(1, thought)
+            self._measure()
+
+    def _think(self, text: str) -> ThoughtBlock:
+        if self._thought is None:
+            self._thought = ThoughtBlock(self.message)
+        self._thought.append(text)
+        return self._thought
+
+    def _measure(self) -> None:
+        self.offsets.truncate(1)
+        for block in self.blocks[1:]:
+            self.offsets.append(block.height)
+
+    def fold(self) -> None:
+        """Show or hide what the model thought before it answered."""
+        if self._thought is not None:
+            self._thought.toggle()
+
+    @property
+    def _lead(self) -> int:
+        """How many blocks stand before the body."""
+        return 1 if self._thought is None else 2
 
     @property
     def has_text(self) -> bool:
@@ -87,12 +124,29 @@ class Entry:
         """Make the blocks."""
         self.blocks = [
             HeadBlock(self.message.role, first=self._first),
+            *([self._thought] if self._thought is not None else []),
             FootBlock(self.message, self.has_text),
         ]
+        self.head.set_cut(self._cut)
         for block in self.blocks:
             block.estimate(width, style)
             self.offsets.append(block.height)
         self.flush(width, style)
+
+    @property
+    def head(self) -> HeadBlock:
+        head = self.blocks[0]
+        if not isinstance(head, HeadBlock):
+            raise TypeError("the first block of an open message is its head")
+        return head
+
+    def set_cut(self, cut: bool, width: int, style: Style) -> None:
+        """Say above this message that what is above it is not sent any more, or not."""
+        self._cut = cut
+        if self.blocks:
+            self.head.set_cut(cut)
+            self.head.estimate(width, style)
+            self.offsets.set(0, self.head.height)
 
     def flush(self, width: int, style: Style) -> Sequence[Block]:
         """Read a slice of the text that has arrived; return the blocks that are no more.
@@ -115,9 +169,10 @@ class Entry:
     def _rebuild(self, first: int, width: int, style: Style) -> Sequence[Block]:
         """Make the blocks of the leaves from `first` on anew; an open code block grows instead."""
         leaves, foot = self._document.leaves, self.blocks.pop()
-        old = self.blocks[1 + first :]
-        del self.blocks[1 + first :]
-        self.offsets.truncate(1 + first)
+        begin = self._lead + first
+        old = self.blocks[begin:]
+        del self.blocks[begin:]
+        self.offsets.truncate(begin)
         for index in range(first, len(leaves)):
             above = leaves[index - 1] if index else None
             before = old[index - first] if index - first < len(old) else None
@@ -127,7 +182,7 @@ class Entry:
             self.offsets.append(block.height)
         self.blocks.append(foot)
         self.offsets.append(foot.height)
-        kept = set(map(id, self.blocks[1 + first :]))
+        kept = set(map(id, self.blocks[begin:]))
         return [block for block in old if id(block) not in kept]
 
     def _renew(self, leaf: Leaf, above: Leaf | None, before: Block | None) -> LeafBlock:
@@ -156,6 +211,10 @@ class Entry:
         """Take over text, state and figures of this message; return the blocks that are no more."""
         self.message = message
         gone = list(self.flush(width, style))
+        if message.reasoning and self._thought is None:
+            self.append_thought(message.reasoning, width, style)
+        if self._thought is not None:
+            self._thought.update(message)
         if message.text != self.text:
             gone += self._start_again(message.text, width, style)
         if self.blocks:
@@ -176,7 +235,7 @@ class Entry:
 
     def _finish(self) -> None:
         """The text is complete: what was laid out before a link was defined is laid out again."""
-        for block in self.blocks[1 + self._document.finish() : -1]:
+        for block in self.blocks[self._lead + self._document.finish() : -1]:
             block.release()
 
     def is_complete(self, index: int) -> bool:

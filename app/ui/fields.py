@@ -4,11 +4,22 @@ A form knows the ranges and choices that the settings themselves check, so that 
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QRegularExpression, QSize, Qt
+from PySide6.QtCore import (
+    QEvent,
+    QObject,
+    QPoint,
+    QRect,
+    QRectF,
+    QRegularExpression,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import (
     QColor,
     QInputMethodEvent,
@@ -23,6 +34,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
     QFormLayout,
+    QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
     QSpinBox,
@@ -35,6 +47,8 @@ from app.ui import icons, theme
 from app.ui.plain import Label
 
 _T = TypeVar("_T")
+LABELS = 170
+"""Width of a form's first column, px at the usual scale."""
 _TEXT_LEFT = theme.GAP_2 + 3
 """Where a line edit of the style sheet begins its text: border, padding, and Qt's own margin, px."""
 
@@ -126,12 +140,26 @@ class Tick(QCheckBox):
 
 
 class Form(QWidget, Generic[_T]):
-    """Rows for some fields of one frozen dataclass; `value()` is the object with what is in them."""
+    """Rows for some fields of one frozen dataclass; `value()` is the object with what is in them.
+
+    `edited` names the row that a person changed.  `asides` are small widgets to stand behind the field of a row.
+    """
+
+    edited = Signal(str)
 
     def __init__(
-        self, value: _T, items: Sequence[Item], prefix: str, parent: QWidget | None = None
+        self,
+        value: _T,
+        items: Sequence[Item],
+        prefix: str,
+        parent: QWidget | None = None,
+        *,
+        asides: Mapping[str, QWidget] = MappingProxyType({}),
     ) -> None:
         super().__init__(parent)
+        self._asides = asides
+        self._words: dict[str, Label] = {}
+        self._silent = False
         self._base = value
         self._hints = get_type_hints(type(value))
         self._editors: dict[str, QWidget] = {}
@@ -152,6 +180,28 @@ class Form(QWidget, Generic[_T]):
         changed = {name: value for name, value in found.items() if value != self._shown[name]}
         return dataclasses.replace(self._base, **changed)  # type: ignore[type-var]
 
+    def show_value(self, value: _T) -> None:
+        """Put what `value` has into the rows, without a word to `edited`.  A field that has it already is left alone,
+        for somebody may be typing in it."""
+        self._silent = True
+        for name, editor in self._editors.items():
+            wanted = getattr(value, name)
+            if self._read(name, editor) != wanted:
+                self._write(editor, wanted)
+            self._shown[name] = self._read(name, editor)
+        self._base = value
+        self._silent = False
+
+    def focus(self, name: str) -> None:
+        """Give this row the keyboard."""
+        self._editors[name].setFocus()
+
+    def explain(self, name: str, words: str) -> None:
+        """Say this under the row, which needs a hint to begin with."""
+        if self._words[name].text() != words:
+            self._words[name].setText(words)
+            self._editors[name].setAccessibleDescription(words)
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """The wheel scrolls the form; it changes a value only where that has the focus."""
         wheel = event.type() == QEvent.Type.Wheel
@@ -171,22 +221,55 @@ class Form(QWidget, Generic[_T]):
             editor.setFixedHeight(theme.px(theme.CONTROL) + 2)
         self._editors[item.name] = editor
         self._shown[item.name] = self._read(item.name, editor)
+        self._listen(item.name, editor)
         label = Label(item.label, "body", self)
         label.setBuddy(editor)
-        label.setMinimumWidth(theme.px(170))
+        label.setMinimumWidth(theme.px(LABELS))
         label.setFixedHeight(theme.px(theme.CONTROL) + 2)
-        layout.addRow(label, self._explained(editor, item.hint))
+        layout.addRow(label, self._cell(item, editor))
 
-    def _explained(self, editor: QWidget, words: str) -> QWidget | QVBoxLayout:
-        if not words:
+    def _cell(self, item: Item, editor: QWidget) -> QWidget | QVBoxLayout:
+        aside = self._asides.get(item.name)
+        if not item.hint and aside is None:
             return editor
-        hint = Label(words, "quiet", self)
-        hint.setWordWrap(True)
-        cell = QVBoxLayout()
+        cell, row = QVBoxLayout(), QHBoxLayout()
         cell.setSpacing(2)
-        cell.addWidget(editor)
-        cell.addWidget(hint)
+        row.setSpacing(theme.GAP_2)
+        row.addWidget(editor, 1)
+        if aside is not None:
+            row.addWidget(aside, 0)
+        cell.addLayout(row)
+        if item.hint:
+            hint = self._words[item.name] = Label(item.hint, "quiet", self)
+            hint.setWordWrap(True)
+            cell.addWidget(hint)
         return cell
+
+    def _listen(self, name: str, editor: QWidget) -> None:
+        """Hear of changes of the kinds of field that a profile's numbers have."""
+        editor.setProperty("row", name)
+        match editor:
+            case QComboBox():
+                editor.currentIndexChanged.connect(self._tell)
+            case QCheckBox():
+                editor.toggled.connect(self._tell)
+            case QSpinBox() | QDoubleSpinBox():
+                editor.valueChanged.connect(self._tell)
+
+    def _tell(self, *_: object) -> None:
+        if not self._silent:
+            self.edited.emit(self.sender().property("row"))
+
+    def _write(self, editor: QWidget, value: object) -> None:
+        match editor:
+            case QComboBox():
+                editor.setCurrentIndex(editor.findData(value))
+            case QCheckBox():
+                editor.setChecked(bool(value))
+            case QSpinBox() if isinstance(value, int):
+                editor.setValue(value)
+            case _:
+                raise TypeError(f"no way to write {value!r} into {type(editor).__name__}")
 
     def _editor(self, item: Item, value: object) -> QWidget:
         kind = self._hints[item.name]

@@ -9,6 +9,7 @@ from the anchor through blocks that are made exact on the way; only a far jump t
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from app.chat.models import Role
 from app.ui.blocks import Block
 from app.ui.entry import Entry
 from app.ui.offsets import Offsets
@@ -31,6 +32,7 @@ class Flow:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        self._cut = 0
         self.spots: list[Spot] = []
         self.fresh: set[int] = set()
         self.following = True
@@ -72,6 +74,18 @@ class Flow:
         """The height of this message is another one."""
         self._offsets.set(index, self.entries[index].height)
 
+    def mark_cut(self) -> None:
+        """A line above the first message that is still sent to the model, as the last answer has it."""
+        answers = (entry.message for entry in reversed(self.entries))
+        first = next((m.sent_from for m in answers if m.role is Role.ASSISTANT), 0)
+        if first == self._cut:
+            return
+        for index, entry in enumerate(self.entries):
+            if entry.message.id in (first, self._cut):
+                entry.set_cut(entry.message.id == first, self.width, self.style)
+                self.resized(index)
+        self._cut = first
+
     def forget(self, blocks: Iterable[Block]) -> None:
         """These blocks are no more."""
         for block in blocks:
@@ -83,6 +97,11 @@ class Flow:
         for block in self._alive.values():
             block.release()
         self._alive.clear()
+
+    @property
+    def last(self) -> int:
+        """The index of the last message, -1 for none."""
+        return len(self.entries) - 1
 
     @property
     def total(self) -> int:
@@ -100,7 +119,10 @@ class Flow:
     # --- the window -------------------------------------------------------------------------------------------
 
     def place(self) -> None:
-        """Find what is in view, and make it exact.  `fresh` then holds the ids of blocks laid out on the way."""
+        """Find what is in view, and make it exact.  `fresh` then holds the ids of blocks laid out on the way.
+
+        A window that has the end in view follows it, however the end came there.
+        """
         self.fresh.clear()
         self._stay_inside()
         if self.following:
@@ -108,6 +130,7 @@ class Flow:
         if self._walk() < self.height and self._anchor != (0, 0, 0):
             self._to_end()
             self._walk()
+        self.following = self.following or self.at_end
         self._evict()
 
     def _stay_inside(self) -> None:
@@ -164,7 +187,7 @@ class Flow:
         self._anchor = (entry, 0, 0)
 
     def _last(self) -> tuple[int, int]:
-        entry = len(self.entries) - 1
+        entry = self.last
         self._open(entry)
         return entry, len(self.entries[entry].blocks) - 1
 

@@ -29,35 +29,38 @@ def icon(name: str, colour: str, size: int = SMALL) -> QIcon:
 
 
 @functools.lru_cache(maxsize=256)
-def _icon(name: str, colour: str, disabled: str, size: int) -> QIcon:
+def _icon(name: str, colour: str, disabled: str, size: int, gap: int = 0) -> QIcon:
     result = QIcon()
     for ratio in RATIOS:
-        result.addPixmap(_pixmap(name, colour, size, ratio), QIcon.Mode.Normal)
-        result.addPixmap(_pixmap(name, disabled, size, ratio), QIcon.Mode.Disabled)
+        result.addPixmap(_pixmap(name, colour, size, ratio, gap), QIcon.Mode.Normal)
+        result.addPixmap(_pixmap(name, disabled, size, ratio, gap), QIcon.Mode.Disabled)
     return result
 
 
-def _pixmap(name: str, colour: str, size: int, ratio: float) -> QPixmap:
+def _pixmap(name: str, colour: str, size: int, ratio: float, gap: int) -> QPixmap:
     source = (paths.resources_dir() / "icons" / f"{name}.svg").read_bytes()
     renderer = QSvgRenderer(QByteArray(source.replace(b"currentColor", colour.encode())))
-    pixmap = blank(size, ratio)
+    pixmap = blank(size, ratio, gap)
     with QPainter(pixmap) as painter:
         renderer.render(painter, QRectF(0, 0, size, size))
     return pixmap
 
 
-def blank(size: int, ratio: float) -> QPixmap:
-    """A transparent picture of this side, px, for a screen of this ratio."""
-    pixmap = QPixmap(QSize(round(size * ratio), round(size * ratio)))
+def blank(size: int, ratio: float, gap: int = 0) -> QPixmap:
+    """A transparent picture of this side, px, for a screen of this ratio; with a gap behind it."""
+    pixmap = QPixmap(QSize(round((size + gap) * ratio), round(size * ratio)))
     pixmap.setDevicePixelRatio(ratio)
     pixmap.fill(Qt.GlobalColor.transparent)
     return pixmap
 
 
-def tint(button: QAbstractButton, name: str, colour: str, size: int = SMALL) -> None:
-    """Give `button` this icon at this size."""
-    button.setIcon(icon(name, colour, size))
-    button.setIconSize(QSize(theme.px(size), theme.px(size)))
+def tint(
+    button: QAbstractButton, name: str, colour: str, size: int = SMALL, *, gap: int = 0
+) -> None:
+    """Give `button` this icon at this size, with a gap of so many pixels between it and the words behind it."""
+    side = theme.px(size)
+    button.setIcon(_icon(name, colour, theme.tokens().quiet, side, gap))
+    button.setIconSize(QSize(side + gap, side))
 
 
 class IconButton(QToolButton):

@@ -1,7 +1,7 @@
 """Which buttons the messages in view have, when they show, and what they do.
 
 The actions under an answer show for the last answer, for the message under the mouse, and for the one whose
-button has the focus; Retry always shows.
+button has the focus.  Only the last message can be written anew: nothing follows from it yet.
 """
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -14,6 +14,9 @@ from app.ui.entry import Entry
 from app.ui.flow import Spot
 from app.ui.flow_view import FlowView
 from app.ui.message_frame import FootBlock, Verb
+from app.ui.thought_block import ThoughtBlock
+
+_ANEW = (Verb.REGENERATE, Verb.RETRY)
 
 
 class MessageActions(QObject):
@@ -21,6 +24,7 @@ class MessageActions(QObject):
 
     regenerate = Signal(int)
     retry = Signal(int)
+    fold = Signal(int)
 
     def __init__(self, view: FlowView) -> None:
         super().__init__(view)
@@ -58,6 +62,8 @@ class MessageActions(QObject):
             block = self._view.block_at(spot)
             if isinstance(block, CodeBlock):
                 wanted.append(self._copy_code(spot, block))
+            elif isinstance(block, ThoughtBlock):
+                wanted.append(self._unfold(spot, block))
             elif isinstance(block, FootBlock):
                 wanted += self._under(spot, block)
         return wanted
@@ -71,6 +77,13 @@ class MessageActions(QObject):
         message = self._entry(spot).message.id
         return Wanted(message, spot.block, Verb.COPY_CODE, area, at_right=True, revealed=True)
 
+    def _unfold(self, spot: Spot, block: ThoughtBlock) -> Wanted:
+        left, width = self._view.column()
+        row = block.row(left, spot.y, width)
+        message = self._entry(spot).message.id
+        label = f"{'▸' if block.folded else '▾'}  {block.label}"
+        return Wanted(message, -2, Verb.FOLD, row, at_right=False, revealed=True, label=label)
+
     def _under(self, spot: Spot, foot: FootBlock) -> list[Wanted]:
         message = self._entry(spot).message.id
         shown = self._shows(spot.entry, message)
@@ -80,8 +93,9 @@ class MessageActions(QObject):
         left, width = self._view.column()
         row = foot.row(left, spot.y, width)
         return [
-            Wanted(message, -1, verb, row, at_right=False, revealed=shown or verb is Verb.RETRY)
+            Wanted(message, -1, verb, row, at_right=False, revealed=shown)
             for verb in foot.verbs
+            if spot.entry == self._view.flow.last or verb not in _ANEW
         ]
 
     def _shows(self, entry: int, message: int) -> bool:
@@ -91,8 +105,7 @@ class MessageActions(QObject):
         return entry in (self._hovered, self._last_answer())
 
     def _last_answer(self) -> int:
-        entries = self._view.flow.entries
-        last = len(entries) - 1
+        entries, last = self._view.flow.entries, self._view.flow.last
         return last if entries and entries[last].message.role is Role.ASSISTANT else last - 1
 
     @Slot(object)
@@ -104,6 +117,8 @@ class MessageActions(QObject):
             self.regenerate.emit(wanted.message)
         elif wanted.verb is Verb.RETRY:
             self.retry.emit(wanted.message)
+        elif wanted.verb is Verb.FOLD:
+            self.fold.emit(wanted.message)
         else:
             self._copy(wanted)
             button.thank()

@@ -33,6 +33,7 @@ class Verb(Enum):
     COPY_ANSWER = "copyAnswer"
     REGENERATE = "regenerateButton"
     RETRY = "retryButton"
+    FOLD = "thoughtsButton"
 
 
 class Mark(Enum):
@@ -125,29 +126,57 @@ class HeadBlock(Block):
         super().__init__(theme.GAP_5 if first else theme.GAP_2)
         self._role = role
         self._label = RichText([Run(speaker(role))])
+        self._cut: RichText | None = None
+
+    @property
+    def cut(self) -> bool:
+        """Whether what stands above is not sent to the model any more."""
+        return self._cut is not None
+
+    def set_cut(self, cut: bool) -> None:
+        """Say so, or not."""
+        words = translate(
+            "Transcript", "What is above does not fit any more and is not sent to the model."
+        )
+        self._cut = RichText([Run(words)]) if cut else None
+        self.release()
+
+    def _above(self, style: Style) -> int:
+        return style.small_pitch + 2 * theme.GAP_3 if self._cut is not None else 0
 
     def _below(self) -> int:
         return theme.GAP_1 + (CARD_PAD if self._role is Role.USER else 0)
 
     def estimate(self, width: int, style: Style) -> None:
-        self.height = self.gap + style.small_pitch + self._below()
+        self.height = self.gap + self._above(style) + style.small_pitch + self._below()
 
     def lay_out(self, width: int, style: Style) -> int:
         height = self._label.lay_out(
             width, style, style.label, style.small_pitch, style.format(Look.QUIET)
         )
-        return height + self._below()
+        if self._cut is not None:
+            self._cut.lay_out(
+                width, style, style.label, style.small_pitch, style.format(Look.QUIET)
+            )
+        return self._above(style) + height + self._below()
 
     def card_top(self) -> int:
         """Where the card of a user's message begins, from this block's top."""
         return self.height - CARD_PAD
 
     def paint(self, canvas: Canvas) -> None:
-        at = QPointF(canvas.left, canvas.top + self.gap)
+        top = canvas.top + self.gap
+        if self._cut is not None:
+            line = QRect(canvas.left, top, canvas.width, theme.HAIRLINE)
+            canvas.painter.fillRect(line, canvas.style.line)
+            at = QPointF(canvas.left, top + theme.GAP_2)
+            self._cut.draw(canvas.painter, at, canvas.style)
+        at = QPointF(canvas.left, top + self._above(canvas.style))
         self._label.draw(canvas.painter, at, canvas.style)
 
     def visible(self) -> str:
-        return self._label.visible()
+        label = self._label.visible()
+        return label if self._cut is None else f"{self._cut.visible()}\n{label}"
 
 
 class FootBlock(Block):

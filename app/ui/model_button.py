@@ -10,10 +10,11 @@ from app.ui.plain import one_line, tooltip, without_mnemonics
 from app.ui.status import phase_words
 
 STARTER_NAME = "SmolLM2 135M"
-_WIDEST, _NARROW = 22, 12
-"""Characters of the name that are shown in a window of the usual width, and in a narrow one."""
-_ROOMY, _TIGHT = 1180, 880
-"""Window widths, px at the usual scale, below which the name is shortened, and then left to the tool tip."""
+_WIDEST, _LEAST = 300, 72
+"""Of the words, px at the usual scale; with less room than the least they are left to the tool tip."""
+_OTHERS = 190
+"""What the other controls of the row take, and this one's own icon and edges."""
+_NAME_LIMIT = 80
 
 
 class ModelButton(QToolButton):
@@ -21,6 +22,7 @@ class ModelButton(QToolButton):
 
     starter_requested = Signal()
     file_requested = Signal()
+    find_requested = Signal()
     unload_requested = Signal()
     reload_requested = Signal()
 
@@ -30,7 +32,7 @@ class ModelButton(QToolButton):
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._state = ModelState()
-        self._limit = _WIDEST
+        self._room = theme.px(_WIDEST)
         self._menu = QMenu(self)
         self._menu.setObjectName("modelMenu")
         self._starter = self._action(
@@ -38,7 +40,7 @@ class ModelButton(QToolButton):
         )
         self._starter.setVisible(starter)
         self._action("Open a model file…", "openModelAction", self.file_requested)
-        self._menu.addSeparator()
+        self._below = self._menu.addSeparator()
         self._reload = self._action("Load again", "reloadModelAction", self.reload_requested)
         self._unload = self._action("Unload", "unloadModelAction", self.unload_requested)
         self.setMenu(self._menu)
@@ -51,31 +53,39 @@ class ModelButton(QToolButton):
         action.triggered.connect(signal)
         return action
 
-    def fit(self, window: int) -> None:
-        """Leave the tabs of a window of this width, px, their room."""
-        roomy, tight = theme.px(_ROOMY), theme.px(_TIGHT)
-        limit = _WIDEST if window >= roomy else _NARROW if window >= tight else 0
-        if limit != self._limit:
-            self._limit = limit
+    def offer(self, menu: QMenu) -> None:
+        """Add a menu of models to choose from, and the way to more of them."""
+        self._menu.insertMenu(self._below, menu)
+        find = QAction("Find and download models…", self._menu)
+        find.setObjectName("findModelsAction")
+        find.triggered.connect(self.find_requested)
+        self._menu.insertAction(self._below, find)
+
+    def fit(self, spare: int) -> None:
+        """Take no more than its part of what the tabs spare, px."""
+        room = min(theme.px(_WIDEST), spare - theme.px(_OTHERS))
+        if room != self._room:
+            self._room = room
             self.show_state(self._state)
 
     def show_state(self, state: ModelState) -> None:
         """Show the model's name and what it does."""
         self._state = state
         known = state.phase is not ModelPhase.NONE
-        name = (
-            one_line(state.name or "Model", self._limit or _WIDEST) if known else "Choose a model"
-        )
+        name = one_line(state.name or "Model", _NAME_LIMIT) if known else "Choose a model"
         words = phase_words(state)
-        text = name if state.phase in (ModelPhase.NONE, ModelPhase.READY) else f"{name}, {words}"
+        text = self._fitting(
+            name, "" if state.phase in (ModelPhase.NONE, ModelPhase.READY) else f", {words}"
+        )
         if without_mnemonics(text) != self.text():
             self.setText(without_mnemonics(text))
         # Without a model the button is what to do next, and says so however narrow the window is.
         style = Qt.ToolButtonStyle
-        bare = known and not self._limit
-        self.setToolButtonStyle(
-            style.ToolButtonIconOnly if bare else style.ToolButtonTextBesideIcon
-        )
+        bare = known and self._room < theme.px(_LEAST)
+        wanted = style.ToolButtonIconOnly if bare else style.ToolButtonTextBesideIcon
+        if wanted != self.toolButtonStyle():
+            self.setToolButtonStyle(wanted)
+            self._tint()
         self.setAccessibleName(f"Model: {name}, {words}" if known else "Model: none, choose one")
         self.setToolTip(tooltip(_details(state)))
         loading = state.phase is ModelPhase.LOADING
@@ -89,8 +99,16 @@ class ModelButton(QToolButton):
         if event.type() == QEvent.Type.PaletteChange:
             self._tint()
 
+    def _fitting(self, name: str, words: str) -> str:
+        """The name, shortened to what the words leave of the room, and the words."""
+        metrics = self.fontMetrics()
+        room = max(self._room, theme.px(_LEAST)) - metrics.horizontalAdvance(words)
+        least = theme.px(_LEAST) // 2
+        return metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, max(room, least)) + words
+
     def _tint(self) -> None:
-        icons.tint(self, "model", theme.tokens().quiet)
+        bare = self.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonIconOnly
+        icons.tint(self, "model", theme.tokens().quiet, gap=0 if bare else theme.GAP_1 + 2)
 
 
 def _details(state: ModelState) -> str:

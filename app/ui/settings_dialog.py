@@ -12,15 +12,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.settings import Settings
+from app.settings import OWN_NUMBERS, Settings
+from app.sizing.planner import NO_OUTLOOK, Outlook
 from app.ui import geometry, theme
 from app.ui.fields import Form, Item
 from app.ui.plain import Label
+from app.ui.settings_profile import ProfileForm
 
-LOAD_FIELDS = (
-    *("pool_tokens", "sequences", "batch", "threads", "gpu_layers", "kv_type"),
-    *("pace", "spill_megabytes", "disk_megabytes"),
-)
+LOAD_FIELDS = ("profile", *OWN_NUMBERS, "threads", "gpu_layers", "pace", "disk_megabytes")
 """What a model gets when it is loaded: a change counts from the next load on."""
 
 WINDOW_ITEMS = (
@@ -33,16 +32,8 @@ WINDOW_ITEMS = (
     ),
 )
 LOAD_ITEMS = (
-    Item("pool_tokens", "Pool, tokens", "What all chats together can hold at once."),
-    Item("sequences", "Chats at once", "How many answers are written in one batch."),
-    Item("batch", "Batch, tokens", "The most tokens of one step."),
     Item("threads", "Threads", special="Chosen for this machine"),
     Item("gpu_layers", "Layers on the GPU", special="All that fit"),
-    Item(
-        "kv_type",
-        "Precision of the pool",
-        choices=("16 bits", "8 bits, half the memory", "4 bits, a quarter of the memory"),
-    ),
     Item(
         "pace",
         "While others write",
@@ -50,21 +41,20 @@ LOAD_ITEMS = (
         choices=("Smooth: little", "Balanced", "Fast: much"),
     ),
     Item(
-        "spill_megabytes",
-        "Memory for idle chats, MB",
-        "Keeps what idle chats have read, so that they go on at once.",
-        special="None",
-    ),
-    Item(
         "disk_megabytes",
         "Disk for idle chats, MB",
-        "The same over a restart. Deleted with the chat.",
+        "Keeps what they have read over a restart. Deleted with the chat.",
         special="None",
     ),
 )
 ANSWER_ITEMS = (
     Item("system_prompt", "Instructions", "Go before every chat that has none of its own."),
     Item("max_answer_tokens", "Longest answer, tokens", special="No limit"),
+    Item(
+        "when_full",
+        "When a chat is full",
+        choices=("Leave out its oldest messages", "Refuse the message"),
+    ),
 )
 SAMPLING_ITEMS = (
     Item("temperature", "Temperature", "0 always takes the likeliest token."),
@@ -78,14 +68,23 @@ SAMPLING_ITEMS = (
 
 
 class SettingsDialog(QDialog):
-    """Shows `settings`; once accepted, `value` is what they shall be."""
+    """Shows `settings`, and what the profiles give for the model of this name; once accepted, `value` is what they
+    shall be."""
 
-    def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        parent: QWidget | None = None,
+        *,
+        outlook: Outlook = NO_OUTLOOK,
+        model: str = "",
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("settingsDialog")
         self.setWindowTitle("Settings")
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self._window = Form(settings, WINDOW_ITEMS, "setting")
+        self._profile = ProfileForm(settings, outlook, model)
         self._load = Form(settings, LOAD_ITEMS, "setting")
         self._answer = Form(settings, ANSWER_ITEMS, "setting")
         self._sampling = Form(settings.sampling, SAMPLING_ITEMS, "setting")
@@ -100,7 +99,8 @@ class SettingsDialog(QDialog):
             (self._answer.value(), ANSWER_ITEMS),
         )
         changes = {item.name: getattr(part, item.name) for part, items in parts for item in items}
-        return dataclasses.replace(base, **changes, sampling=self._sampling.value())
+        changed = dataclasses.replace(base, **changes, sampling=self._sampling.value())
+        return self._profile.value(changed)
 
     def _lay_out(self) -> None:
         page = QWidget(self)
@@ -109,7 +109,8 @@ class SettingsDialog(QDialog):
         column.setSpacing(theme.GAP_3)
         for heading, note, form in (
             ("Window", "", self._window),
-            ("Model", "These count from the next load of the model on.", self._load),
+            ("Model", "These count from the next load of the model on.", self._profile),
+            ("", "", self._load),
             ("Answers", "", self._answer),
             ("Sampling", "", self._sampling),
         ):
@@ -129,11 +130,11 @@ class SettingsDialog(QDialog):
 
 
 def add_section(column: QVBoxLayout, heading: str, note: str, form: QWidget) -> None:
-    """A heading, what there is to say about the section, and its rows."""
-    if column.count():
-        column.addSpacing(theme.GAP_3)
-    title = Label(heading, "heading")
-    column.addWidget(title)
+    """A heading, what there is to say about the section, and its rows; without a heading, more rows of the last one."""
+    if heading:
+        if column.count():
+            column.addSpacing(theme.GAP_3)
+        column.addWidget(Label(heading, "heading"))
     if note:
         column.addWidget(Label(note, "quiet"))
     column.addWidget(form)

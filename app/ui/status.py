@@ -3,9 +3,9 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
-from app.chat.ports import EngineStatus, ModelPhase, ModelState
+from app.chat.ports import Advice, EngineStatus, ModelPhase, ModelState
 from app.ui import states, theme
-from app.ui.plain import ElidedLabel, one_line
+from app.ui.plain import ElidedLabel, one_line, tooltip
 
 
 def describe(model: ModelState, engine: EngineStatus) -> str:
@@ -47,7 +47,7 @@ class StatusLine(QFrame):
     """The line at the foot of the window."""
 
     stop_all_requested = Signal()
-    advice_wanted = Signal(str)
+    advice_wanted = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,7 +61,7 @@ class StatusLine(QFrame):
         self._why.setProperty("role", "link")
         self._why.clicked.connect(self._ask_why)
         self._why.hide()
-        self._advice = ""
+        self._advice: Advice | None = None
         self._stop_all = QPushButton("Stop all", self)
         self._stop_all.setObjectName("stopAllButton")
         self._stop_all.setAccessibleName("Stop all answers")
@@ -83,14 +83,14 @@ class StatusLine(QFrame):
         if line != self._text.text():
             self._text.setText(line)
             self._text.setAccessibleName(line)
-
         if engine.advice != self._advice:
             self._advice = engine.advice
-            self._why.setVisible(bool(engine.advice))
-            self._why.setToolTip(one_line(engine.advice, 400))
+            self._why.setVisible(engine.advice is not None)
+            self._why.setToolTip(tooltip(engine.advice.text) if engine.advice else "")
 
     def _ask_why(self) -> None:
-        self.advice_wanted.emit(self._advice)
+        if self._advice is not None:
+            self.advice_wanted.emit(self._advice)
 
     def show_busy(self, chats: int) -> None:
         """How many chats are busy: more than one can be stopped together."""

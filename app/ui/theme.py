@@ -28,7 +28,7 @@ LINE_HEIGHT = 1.5
 _USUAL_POINTS = (9.0, 10.0)
 """What systems have where nobody asked for larger or smaller type: the sizes above are right there."""
 _SCALES = (0.75, 3.0)
-_LOWEST = 420
+LOWEST = 432
 """Height of the smallest window, px at the usual scale: type grows no larger than leaves room for it on the screen."""
 
 
@@ -154,7 +154,7 @@ def _scale_of(system: QFont) -> float:
         points = system.pixelSize() * 72 / 96
     least, most = _USUAL_POINTS
     wanted = points / least if points < least else max(1.0, points / most)
-    largest = max(1.0, screen.availableGeometry().height() / _LOWEST)
+    largest = max(1.0, screen.availableGeometry().height() / LOWEST)
     return min(max(wanted, _SCALES[0]), _SCALES[1], largest)
 
 
@@ -314,6 +314,14 @@ QAbstractSpinBox:disabled, QLineEdit:disabled, QDialog QPlainTextEdit:disabled {
 #notice {{ background: {soft_accent}; border: 1px solid {line}; border-radius: {radius}px; }}
 #notice[kind="bad"] {{ background: {soft_bad}; border-color: {bad}; }}
 
+#hubResults, #hubOffers, #repositoryCard {{ background: {ground}; border: 0; outline: 0; }}
+#hubResults::item, #hubOffers::item {{ padding: 6px 8px; border-radius: 6px; color: {text}; }}
+#hubResults::item:hover, #hubOffers::item:hover {{ background: {raised}; }}
+#hubResults::item:selected, #hubOffers::item:selected {{ background: {soft_accent}; color: {text}; }}
+#hubResults::item:disabled, #hubOffers::item:disabled {{ color: {quiet}; }}
+#downloadArea {{ border-top: 1px solid {line}; }}
+QProgressBar {{ background: {line}; border: 0; border-radius: 2px; }}
+QProgressBar::chunk {{ background: {accent}; border-radius: 2px; }}
 #conversationList {{ background: transparent; border: 0; outline: 0; }}
 #conversationList::item {{ border: 0; }}
 QMenu {{ background: {ground}; color: {text}; border: 1px solid {line}; padding: 4px; }}

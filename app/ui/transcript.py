@@ -92,6 +92,7 @@ class Transcript(FlowView):
         self._actions = MessageActions(self)
         self._actions.regenerate.connect(self.regenerateRequested)
         self._actions.retry.connect(self.retryRequested)
+        self._actions.fold.connect(self._fold)
         self._pointer = Pointer(self)
         self._pointer.linkClicked.connect(self.linkActivated)
         self._pointer.selected.connect(self._offer_selection)
@@ -106,6 +107,7 @@ class Transcript(FlowView):
         self._fit()
         for message in messages:
             self._add(message)
+        self.flow.mark_cut()
         self.flow.following = True
         self.refresh(everything=True)
 
@@ -127,6 +129,22 @@ class Transcript(FlowView):
         else:
             self._waiting.add(index)
 
+    def append_thought(self, message_id: int, text: str) -> None:
+        """More of what the model thinks before it answers."""
+        index = self._index.get(message_id)
+        if index is not None and text:
+            self.flow.entries[index].append_thought(text, self.flow.width, self.flow.style)
+            self.flow.resized(index)
+            if self.isVisible():
+                self._read_on(index)
+
+    def _fold(self, message_id: int) -> None:
+        """Show or hide what the model thought."""
+        self.selection.clear()
+        self.flow.following = False
+        self.flow.entries[self._index[message_id]].fold()
+        self.refresh(everything=True)
+
     def update_message(self, message: Message) -> None:
         """Take over text, state, figures and error of a message."""
         index = self._index.get(message.id)
@@ -137,6 +155,7 @@ class Transcript(FlowView):
         self.flow.forget(entry.update(message, self.flow.width, self.flow.style))
         self.flow.resized(index)
         self._waiting.discard(index)
+        self.flow.mark_cut()
         self.refresh()
         if was_streaming and message.status is not Status.STREAMING and self.isVisible():
             accessible.announce(self, accessible.end_words(message))

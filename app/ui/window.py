@@ -21,11 +21,12 @@ from PySide6.QtWidgets import (
 
 from app import paths
 from app.chat.models import Conversation
-from app.chat.ports import ConversationStore, ModelHost, ModelState
+from app.chat.ports import Advice, AdviceKind, ConversationStore, ModelHost, ModelState
 from app.chat.turns import ChatService
 from app.errors import AppError
 from app.settings import Settings
-from app.ui import aio, geometry, layout, motion, theme
+from app.sizing.planner import Planner
+from app.ui import aio, geometry, keyboard, layout, motion, theme
 from app.ui.banner import Banner, Notice
 from app.ui.chat_settings_dialog import ChatSettingsDialog
 from app.ui.chat_tab import ChatTab
@@ -33,6 +34,7 @@ from app.ui.commands import COMMANDS, ShortcutsDialog
 from app.ui.links import LinkOffer
 from app.ui.model_button import ModelButton
 from app.ui.model_control import ModelControl
+from app.ui.model_finder import ModelFinder, Sources
 from app.ui.motion import Pulse
 from app.ui.plain import one_line
 from app.ui.preferences import Preferences
@@ -60,8 +62,10 @@ class Window(QMainWindow):
         host: ModelHost,
         preferences: Preferences,
         starter: Path | None,
+        planner: Planner | None = None,
     ) -> None:
         super().__init__()
+        self._planner = planner or Planner()
         self.setObjectName("mainWindow")
         self.setWindowTitle("Tutti")
         geometry.limit(self)
@@ -78,8 +82,10 @@ class Window(QMainWindow):
         self.model = ModelControl(host, preferences, self.banner, starter, self._busy_count, self)
         self.links = LinkOffer(self.banner, self)
         self.model_button = ModelButton(starter is not None, self)
+        self._finder: ModelFinder | None = None
         self.pulse = Pulse(self)
         self._actions: dict[str, QAction] = {}
+        self._advice_notice: Notice | None = None
         self.setCentralWidget(layout.central(self.sidebar, self.tabs, self.banner, self.status))
         self._add_commands()
         layout.order_focus(self)
@@ -103,11 +109,17 @@ class Window(QMainWindow):
         if self.workspace.front is not None:
             self.workspace.front.focus_composer()
 
+    def offer_models(self, sources: Sources) -> None:
+        """Let the user find models there; to be called once."""
+        self._finder = ModelFinder(sources, self.model, self.model_button, self.banner, self)
+
     async def shut(self) -> None:
         """Keep what shall be there the next time; to be called once, after `closed`."""
         self._poll.stop()
         self.pulse.allow(False)
         self.model.shut()
+        if self._finder is not None:
+            self._finder.shut()
         for dialog in self.findChildren(QDialog):
             dialog.reject()
         for step in (self._keep_geometry, self.workspace.shut, self._preferences.save):
@@ -159,7 +171,6 @@ class Window(QMainWindow):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.sidebar.fit(self.width())
-        self.model_button.fit(self.width())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -190,17 +201,19 @@ class Window(QMainWindow):
         self.sidebar.list.settings_requested.connect(self._ask_chat_settings)
         self.sidebar.model.renamed.connect(self._rename)
         self.status.stop_all_requested.connect(self.stopAll)
-        self.status.advice_wanted.connect(self.tell)
+        self.status.advice_wanted.connect(self._advise)
         self.workspace.busy_changed.connect(self.status.show_busy)
         self.workspace.writing_changed.connect(self.pulse.want)
         self.pulse.beat.connect(self._beat)
         self.workspace.front_changed.connect(self._show_front)
         self.model.state_changed.connect(self._show_model)
         self.model.starter_chosen.connect(self.focusComposer)
+        self.banner.left.connect(self.focusComposer)
         self.model_button.starter_requested.connect(self.model.use_starter)
         self.model_button.file_requested.connect(self.model.choose_file)
         self.model_button.unload_requested.connect(self.model.unload)
         self.model_button.reload_requested.connect(self.model.load_again)
+        self.tabs.spare_changed.connect(self.model_button.fit)
         self._preferences.changed.connect(self._settings_changed)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._scheme_changed)
 
@@ -230,9 +243,11 @@ class Window(QMainWindow):
 
     def nextTab(self) -> None:
         self.tabs.step(1)
+        self._enter_tab()
 
     def previousTab(self) -> None:
         self.tabs.step(-1)
+        self._enter_tab()
 
     def stop(self) -> None:
         if self.workspace.front is not None:
@@ -271,15 +286,26 @@ class Window(QMainWindow):
 
     def toggleSidebar(self) -> None:
         visible = self.sidebar.isHidden()
+        typing = keyboard.is_in(self.sidebar)
         self.sidebar.setVisible(visible)
+        if typing:
+            self.focusComposer()
         self._preferences.update(sidebar_visible=visible)
 
     def openModel(self) -> None:
         self.model.choose_file()
 
+    def findModels(self) -> None:
+        if self._finder is not None:
+            self._finder.open()
+
     @aio.async_slot
     async def settings(self) -> None:
-        dialog = SettingsDialog(self._preferences.current, self)
+        state = self._host.state
+        outlook = await asyncio.to_thread(self._planner.outlook, state.path)
+        if self.findChild(SettingsDialog) is not None:
+            return
+        dialog = SettingsDialog(self._preferences.current, self, outlook=outlook, model=state.name)
         if await aio.finished(dialog):
             self._preferences.replace(dialog.value(self._preferences.current))
 
@@ -298,13 +324,20 @@ class Window(QMainWindow):
         last = self.tabs.count() - 1
         if number == 9 or number - 1 <= last:
             self.tabs.setCurrentIndex(last if number == 9 else number - 1)
+            self._enter_tab()
+
+    def _enter_tab(self) -> None:
+        """Keys that lead to a tab lead into it, from wherever beside the tabs they were pressed."""
+        if not keyboard.is_in(self.tabs):
+            self.focusComposer()
 
     @aio.async_slot
     async def _ask_chat_settings(self, conversation_id: int) -> None:
         conversation = self.sidebar.model.conversation(conversation_id)
         if conversation is None:
             return
-        dialog = ChatSettingsDialog(conversation, self._preferences.current, self)
+        general, model = self._preferences.current, self._host.state
+        dialog = ChatSettingsDialog(conversation, general, model, self)
         if await aio.finished(dialog):
             await self._chat.set_settings(conversation_id, dialog.value())
 
@@ -319,7 +352,7 @@ class Window(QMainWindow):
         front = self.workspace.front
         self.sidebar.list.select(front.id if front else None)
         title = one_line(self.workspace.title(front.id), 80) if front else ""
-        self.setWindowTitle(f"{title} – Tutti" if title else "Tutti")
+        self.setWindowTitle(f"{title} — Tutti" if title else "Tutti")
 
     def _beat(self) -> None:
         swollen = self.pulse.swollen
@@ -339,6 +372,19 @@ class Window(QMainWindow):
 
     def _show_status(self) -> None:
         self.status.show_state(self._host.state, self._host.status)
+
+    def _advise(self, advice: Advice) -> None:
+        """Say why little came from the cache; a larger pool can be had at once."""
+        helps = advice.kind is AdviceKind.TOO_SMALL
+        if self._advice_notice is not None:
+            self.banner.withdraw(self._advice_notice)
+        self._advice_notice = Notice(
+            advice.text,
+            "info",
+            "Settings" if helps else "",
+            act=self._actions["settings"].trigger if helps else None,
+        )
+        self.banner.post(self._advice_notice)
 
     def _settings_changed(self, old: Settings, new: Settings) -> None:
         if old.theme != new.theme:

@@ -1,6 +1,6 @@
 """Compiled llama-cpp-python wheels, kept outside the checkout so that it is compiled once.
 
-`<cache>/wheels/<version>-<key>/` holds one wheel.  The key covers everything that changes the result: flags,
+`<cache>/wheels/<version>-<key>/` holds one wheel, and the folder `models` of its source.  The key covers everything that changes the result: flags,
 compiler, Python, system and processor (pip's own cache knows none of these and would hand out a wheel made with
 other flags).  A finished wheel is moved into place by one rename; whoever else wants the same wheel meanwhile
 waits.  An interrupted build goes on where it was.
@@ -72,6 +72,9 @@ def publish(wheel: Path, target: Path, work: Path) -> Path:
     shutil.rmtree(parcel, ignore_errors=True)
     parcel.mkdir(parents=True)
     shutil.copy2(wheel, parcel)
+    for models in work.glob("llama_cpp_python-*/vendor/llama.cpp/models"):
+        # Chat templates and vocabularies of real models: tests compare prompts with llama.cpp's.
+        shutil.move(models, parcel / "models")
     shutil.rmtree(target, ignore_errors=True)
     parcel.rename(target)
     shutil.rmtree(work, ignore_errors=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from app.api.guard import MAX_BODY
 from app.api.key import KeyFile
+from app.chat.ports import Advice, AdviceKind, EngineStatus
 from tests.api.harness import HELLO, Api, Reply, chat, head, parse, running
 
 KEY = "k-secret"
@@ -32,6 +33,18 @@ def test_every_route_but_health_needs_the_key() -> None:
                     assert reply.error["code"] == "invalid_api_key"
                 assert refused_for_the_key(await api.get(path, "HEAD"))
             assert (await api.get("/health")).json == {"status": "ok"}
+
+    asyncio.run(run())
+
+
+def test_health_says_why_the_cache_serves_badly() -> None:
+    async def run() -> None:
+        async with running() as api:
+            advice = Advice(AdviceKind.TOO_SMALL, "The pool is too small.")
+            api.host.status = EngineStatus(advice=advice)
+            reply = await api.get("/health")
+            assert reply.status == 200
+            assert reply.json == {"status": "ok", "cache_advice": "The pool is too small."}
 
     asyncio.run(run())
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.api.server import Times
 from app.chat.models import FinishReason, Usage
-from app.chat.ports import Ended, Event, Reading, Text, Waiting
+from app.chat.ports import Ended, Event, Reading, Text, Thought, Waiting
 from tests.api.harness import HELLO, Api, Reply, Stream, chat, parse, read_stream, running, until
 from tests.fakes import FakeGenerator
 
@@ -309,5 +309,49 @@ def test_many_streams_at_once_each_get_their_own() -> None:
             texts = {read_stream(reply.body).text for reply in replies}
             assert texts == {"".join(text.text for text in script) for script in scripts}
             assert len(ids(list(replies))) == 40
+
+    asyncio.run(run())
+
+
+THINKING = [Thought("Let me"), Thought(" see."), Text("It is"), Text(" 2.")]
+
+
+def test_reasoning_streams_in_a_field_of_its_own() -> None:
+    async def run() -> None:
+        async with running(scripted(*THINKING)) as api:
+            stream = await streamed(api, STREAM)
+            deltas = [chunk["choices"][0]["delta"] for chunk in stream.chunks]
+            said = {
+                name: "".join(delta.get(name, "") for delta in deltas)
+                for name in ("reasoning_content", "content")
+            }
+            assert said == {"reasoning_content": "Let me see.", "content": "It is 2."}
+
+    asyncio.run(run())
+
+
+def test_reasoning_of_a_whole_answer_is_apart_and_may_come_back() -> None:
+    async def run() -> None:
+        async with running(scripted(*THINKING)) as api:
+            message = (await api.post(HELLO)).json["choices"][0]["message"]
+            assert message["content"] == "It is 2."
+            assert message["reasoning_content"] == "Let me see."
+            more = [*HELLO["messages"], message, {"role": "user", "content": "And 2+2?"}]
+            await api.post({"messages": more})
+            line = api.generator.requests[-1].messages[1]
+            assert (line.content, line.reasoning) == ("It is 2.", "Let me see.")
+
+    asyncio.run(run())
+
+
+def test_a_slow_client_gets_both_kinds_in_order() -> None:
+    async def run() -> None:
+        many = [*(Thought(f"t{n} ") for n in range(200)), *(Text(f"a{n} ") for n in range(200))]
+        async with running(scripted(*many)) as api:
+            stream = await streamed(api, STREAM)
+            deltas = [chunk["choices"][0]["delta"] for chunk in stream.chunks]
+            thought = "".join(delta.get("reasoning_content", "") for delta in deltas)
+            assert thought == "".join(f"t{n} " for n in range(200))
+            assert "".join(delta.get("content", "") for delta in deltas).startswith("a0 a1 ")
 
     asyncio.run(run())

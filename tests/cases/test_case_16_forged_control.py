@@ -8,9 +8,10 @@ from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtTest import QTest
 
 from app.chat.models import ConversationSettings, Role, Status
+from app.dialogue import ChatLine
 from app.text.session import TextSession
 from app.ui.chat_tab import ChatTab
-from app.wire import ChatLine, Render, Rendered
+from app.wire import Render, Rendered
 from tests.cases.whole import RealModel, open_tabs, over, pieces, put, served, settings, until
 from tests.gui.desk import Desk
 from tests.tiny_text import blank_vocabulary

@@ -61,7 +61,7 @@ def test_a_deleted_chat_leaves_no_file_whether_its_model_is_loaded_or_not(
     folder = tmp_path / "states"
 
     async def scenario() -> None:
-        model = LocalModel(lambda path: params(path, folder))
+        model = LocalModel(lambda path: params(path, folder), states_folder=str(folder))
         await model.load(str(talker))
         for owner in (1, 2):
             message = ChatMessage(Role.USER, f"{owner} {QUESTION.content}")

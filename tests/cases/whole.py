@@ -158,7 +158,7 @@ def user(text: str) -> ChatMessage:
 def pieces(model: LocalModel) -> Vocabulary:
     """The bytes of each token of the loaded model."""
     assert model._pair is not None
-    return model._pair._facts[1]
+    return model._pair._facts[1].vocabulary
 
 
 # --- at the window -------------------------------------------------------------------------------------------

@@ -44,8 +44,8 @@ class Telling:
     def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)
 
-    async def checkpoint(self, message_id: int, text: str) -> None:
-        await self._store.checkpoint(message_id, text)
+    async def checkpoint(self, message_id: int, text: str, reasoning: str = "") -> None:
+        await self._store.checkpoint(message_id, text, reasoning)
         say("checkpoint", message_id, len(text))
 
 

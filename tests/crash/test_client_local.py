@@ -18,8 +18,9 @@ from app.client.clock import Clock
 from app.client.local import LocalModel
 from app.client.pair import Means
 from app.client.text import TextClient
+from app.dialogue import ChatLine
 from app.errors import TextError
-from app.wire import ChatLine, FinishReason, Usage
+from app.wire import FinishReason, Usage
 from tests import scripted_children
 from tests.scripted_children import (
     PARAMS,

@@ -83,11 +83,31 @@ def load(pipe: "Connection[Any, Any]", path: Path) -> Loaded:
     return wait_for(pipe, Loaded)
 
 
+def test_layers_for_a_gpu_that_is_not_there_are_told(
+    spawn: Callable[[], Spawned], tiny: Path
+) -> None:
+    pipe, _ = spawn()
+    ready = wait_for(pipe, Ready)
+    if any(device.gpu for device in ready.devices):
+        pytest.skip("there is a GPU here")
+    pipe.send(Load(LoadParams(str(tiny), pool_tokens=512, sequences=2, batch=64, gpu_layers=5)))
+    loaded = wait_for(pipe, Loaded)
+    assert loaded.device == "CPU"
+    assert "There is no GPU" in loaded.notes[0]
+
+
+def test_a_device_that_is_not_there_is_refused(spawn: Callable[[], Spawned], tiny: Path) -> None:
+    pipe, _ = spawn()
+    wait_for(pipe, Ready)
+    pipe.send(Load(LoadParams(str(tiny), device="CUDA7")))
+    assert "no device “CUDA7”" in wait_for(pipe, LoadFailed).reason
+
+
 def test_handshake_load_answer_and_orderly_end(spawn: Callable[[], Spawned], tiny: Path) -> None:
     pipe, child = spawn()
     ready = wait_for(pipe, Ready)
     assert ready.protocol == PROTOCOL
-    assert any("CPU" in device for device in ready.devices)
+    assert any(device.name == "CPU" and not device.gpu for device in ready.devices)
     pipe.send(Load(LoadParams(str(tiny), pool_tokens=1024, sequences=4, batch=64)))
     loaded = wait_for(pipe, Loaded)
     assert (loaded.pool_tokens, loaded.vocabulary) == (1024, tiny_models.VOCABULARY)

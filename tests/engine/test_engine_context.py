@@ -100,3 +100,74 @@ def test_a_quantised_pool_without_flash_attention_is_refused(
     with pytest.raises(ModelError, match=kv_type):
         open_with(spy, tiny_files["attention"], kv_type=kv_type)
     assert len(spy.asked) == 1
+
+
+class Short(Unwilling):
+    """llama.cpp where there is memory for pools up to `most` tokens only, and for plain ones if `plain`."""
+
+    def __init__(self, api: Any, *, most: int, plain: bool = False) -> None:
+        super().__init__(api, refuses=())
+        self._most, self._plain = most, plain
+        self.tried: list[tuple[int, bool]] = []
+
+    def llama_init_from_model(self, model: Any, params: Any) -> Any:
+        compressed = params.type_k != self._api.GGML_TYPE_F16
+        self.tried.append((params.n_ctx, compressed))
+        if params.n_ctx > self._most or (compressed and self._plain):
+            return None
+        return super().llama_init_from_model(model, params)
+
+
+def open_pool(
+    api: Any, path: Path, pool: int, kv_type: str = "f16", *, yielding: bool
+) -> tuple[Model, LlamaBackend]:
+    load = LoadParams(str(path), pool, 4, 64, threads=1, kv_type=kv_type, yielding=yielding)
+    model = Model(api, load, llama.NativeLog(api), lambda _: True)
+    try:
+        return model, LlamaBackend(api, model, load)
+    except ModelError:
+        model.close()
+        raise
+
+
+def test_a_pool_that_nobody_asked_for_gets_smaller_until_it_fits(
+    api: Any, tiny_files: dict[str, Path]
+) -> None:
+    spy = Short(api, most=3000)
+    model, backend = open_pool(spy, tiny_files["attention"], 8192, yielding=True)
+    assert (backend.info.cells, backend.params.pool_tokens) == (2048, 2048)
+    assert backend.notes == [
+        "There was not enough memory for a pool of 8,192 tokens; it has 2,048."
+    ]
+    backend.close()
+    model.close()
+
+
+def test_a_pool_that_was_asked_for_is_refused_as_it_is(
+    api: Any, tiny_files: dict[str, Path]
+) -> None:
+    spy = Short(api, most=3000)
+    with pytest.raises(ModelError, match="pool of 8,192 tokens"):
+        open_pool(spy, tiny_files["attention"], 8192, yielding=False)
+    assert {pool for pool, _ in spy.tried} == {8192}
+
+
+def test_a_model_that_cannot_be_compressed_gets_a_plain_pool(
+    api: Any, tiny_files: dict[str, Path]
+) -> None:
+    spy = Short(api, most=8192, plain=True)
+    model, backend = open_pool(spy, tiny_files["attention"], 1024, "q8_0", yielding=True)
+    assert spy.tried == [(1024, True), (1024, False)]
+    assert backend.params.kv_type == "f16"
+    assert backend.notes == ["This model cannot be used with a compressed pool; it has f16."]
+    backend.close()
+    model.close()
+
+
+def test_where_nothing_helps_the_pool_that_was_wanted_is_named(
+    api: Any, tiny_files: dict[str, Path]
+) -> None:
+    spy = Short(api, most=100)
+    with pytest.raises(ModelError, match="pool of 4,096 tokens"):
+        open_pool(spy, tiny_files["attention"], 4096, "q8_0", yielding=True)
+    assert {pool for pool, _ in spy.tried} == {4096, 2048, 1024, 512}

@@ -60,6 +60,33 @@ def test_load_tells_progress_and_can_be_cancelled(
         load(api, tiny_files["attention"], lambda fraction: False)
 
 
+def test_the_devices_name_the_processor(api: Any) -> None:
+    names = {device.name: device for device in llama.devices(api)}
+    assert not names["CPU"].gpu
+    assert names["CPU"].description
+    assert [device.gpu for device in llama.devices(api)] == sorted(
+        (device.gpu for device in llama.devices(api)), reverse=True
+    )
+    assert llama.device_handle(api, "CPU")
+    assert llama.device_handle(api, "no such device") is None
+
+
+@pytest.mark.parametrize("name", ["CPU", "cpu"])
+def test_a_device_can_be_named(api: Any, tiny_files: dict[str, Path], name: str) -> None:
+    params = LoadParams(str(tiny_files["attention"]), device=name)
+    model = Model(api, params, llama.NativeLog(api), lambda _: True)
+    assert model.handle
+    model.close()
+
+
+def test_a_device_that_is_not_there_is_refused_with_those_there_are(
+    api: Any, tiny_files: dict[str, Path]
+) -> None:
+    params = LoadParams(str(tiny_files["attention"]), device="CUDA7")
+    with pytest.raises(ModelError, match=r"no device “CUDA7” here; there is .*CPU"):
+        Model(api, params, llama.NativeLog(api), lambda _: True)
+
+
 def test_files_that_differ_in_their_weights_only_have_different_fingerprints(
     tmp_path: Path,
 ) -> None:

@@ -21,6 +21,7 @@ from app.chat.turns import ChatService
 from app.settings import Settings
 from app.store.conversations import SqliteStore, database_path, open_store
 from app.ui.chat_tab import ChatTab
+from app.ui.model_finder import Sources
 from app.ui.preferences import Preferences
 from app.ui.window import Window
 from tests.fakes import FakeGenerator, FakeModelHost
@@ -124,6 +125,7 @@ async def open_desk(
     current: Settings | None = None,
     starter: Path | None = Path("/models/starter.gguf"),
     wrap: Callable[[SqliteStore], SqliteStore] | None = None,
+    sources: Sources | None = None,
 ) -> Desk:
     """A window over the store of this test's folder, as a start of the app makes it."""
     store = await open_store(database_path())
@@ -133,6 +135,8 @@ async def open_desk(
     chat = ChatService(store, generator, lambda: preferences.current)
     window = Window(chat, store, host, preferences, starter)
     await window.start()
+    if sources is not None:
+        window.offer_models(sources)
     window.activateWindow()
     desk = Desk(window, chat, store, generator, host, preferences)
     chat.subscribe(desk.hear)

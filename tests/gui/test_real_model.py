@@ -10,12 +10,16 @@ from app.chat.ports import ModelPhase
 from app.client.local import LocalModel
 from app.main import load_params
 from app.settings import Settings
+from app.sizing.planner import NO_OUTLOOK
+from app.sizing.profiles import own_numbers
 from tests.gui import desk as desks
 from tests.gui.desk import close_desk, open_desk, until
 
 SETTINGS = Settings(
     pool_tokens=2048, sequences=4, max_answer_tokens=48, sampling=Sampling(temperature=0.0)
 )
+
+PLAN = NO_OUTLOOK.plan("auto", own_numbers(SETTINGS))
 
 
 @pytest.mark.model
@@ -24,7 +28,7 @@ def test_four_chats_stream_at_the_same_time(drive, starter, monkeypatch):
     monkeypatch.setattr(desks, "TIMEOUT", 40.0)
 
     async def scenario():
-        host = LocalModel(lambda path: load_params(path, SETTINGS))
+        host = LocalModel(lambda path: load_params(path, SETTINGS, PLAN))
         desk = await open_desk(generator=host, host=host, current=SETTINGS, starter=starter)
         button = desk.find(QPushButton, "starterButton")
         await until(button.isVisible)

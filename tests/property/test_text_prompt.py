@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import wire
+from app.dialogue import ChatLine
 from app.text.session import TextSession
-from app.wire import ChatLine
 from tests.tiny_text import CHATML, CONTROL, blank_vocabulary, tiny_vocabulary
 
 TRIMMED = CHATML.replace("message['content']", "(message['content'] | trim)")
@@ -56,7 +56,9 @@ def test_innocent_conversations_get_the_ids_of_the_whole_string(
     sessions: list[TextSession], lines: list[ChatLine]
 ) -> None:
     for session in sessions:
-        rendered = session.format.template.render([(line.role, line.content) for line in lines])
+        rendered = session.format.template.render(
+            [{"role": line.role, "content": line.content} for line in lines]
+        )
         assert list(render(session, lines).tokens) == session._vocabulary.tokenize_rendered(
             rendered
         )

@@ -49,6 +49,23 @@ def test_every_field_arrives() -> None:
     assert (body.model, body.stream, body.include_usage) == ("m", True, True)
 
 
+@pytest.mark.parametrize(
+    ("fields", "thinking", "effort"),
+    [
+        ({}, None, ""),
+        ({"reasoning_effort": "low"}, None, "low"),
+        ({"reasoning_effort": "none"}, False, ""),
+        ({"chat_template_kwargs": {"enable_thinking": False}}, False, ""),
+        ({"chat_template_kwargs": {}, "reasoning_effort": None}, None, ""),
+    ],
+)
+def test_reasoning_can_be_asked_for(
+    fields: dict[str, Any], thinking: bool | None, effort: str
+) -> None:
+    request = parsed(**fields).request
+    assert (request.thinking, request.effort) == (thinking, effort)
+
+
 def test_roles_and_parts() -> None:
     body = parsed(
         messages=[
@@ -107,6 +124,17 @@ def test_both_names_of_the_token_limit_are_kept(fields: dict[str, int], limit: i
         ({"top_k": 1.5}, "top_k"),
         ({"ignore_eos": "no"}, "ignore_eos"),
         ({"audio": {}}, "audio"),
+        ({"reasoning_effort": "extreme"}, "reasoning_effort"),
+        ({"chat_template_kwargs": []}, "chat_template_kwargs"),
+        (
+            {"chat_template_kwargs": {"enable_thinking": "no"}},
+            "chat_template_kwargs.enable_thinking",
+        ),
+        ({"chat_template_kwargs": {"date": 1}}, "chat_template_kwargs.date"),
+        (
+            {"messages": [{"role": "assistant", "content": "", "reasoning_content": 1}]},
+            "messages[0].reasoning_content",
+        ),
         ({"top_logprobs": 2}, "top_logprobs"),
     ],
 )

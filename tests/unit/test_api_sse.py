@@ -20,6 +20,16 @@ def test_any_text_is_one_line_of_ascii_and_comes_back(texts: list[str]) -> None:
     assert contents == texts
 
 
+def test_what_was_thought_has_a_field_of_its_own() -> None:
+    writer = CompletionWriter("m")
+    delta = json.loads(writer.thought("Hm\u2028").removeprefix(b"data: "))["choices"][0]["delta"]
+    assert delta == {"reasoning_content": "Hm\u2028"}
+    for thought, extra in (("", {}), ("Hm", {"reasoning_content": "Hm"})):
+        body = json.loads(writer.whole("Hi", thought, FinishReason.STOP, Usage()))
+        message = body["choices"][0]["message"]
+        assert message == {"role": "assistant", "content": "Hi", **extra}
+
+
 def test_the_usage_comes_only_where_it_was_asked_for() -> None:
     usage = Usage(7, 3, 2)
     plain = CompletionWriter("m").closing(FinishReason.LENGTH, usage)

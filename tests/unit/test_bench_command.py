@@ -14,6 +14,7 @@ import pytest
 from app.__main__ import main
 from app.bench.command import DONE, INCOMPLETE, STOPPED, USAGE
 from app.bench.figure import Figure, Values
+from app.bench.rows.edge import Edge
 from app.bench.rows.prefix import Prefix
 from app.bench.rows.row import Row, Setup
 from app.bench.runner import Runner
@@ -129,3 +130,14 @@ def test_a_row_through_the_server(starter: Path) -> None:
     got = asyncio.run(Prefix(2, 40).ours(Setup(starter), 1))
     assert (got["whole"], got["again"]) == (2, 0)
     assert got["prompt"] / 2 < got["read"] < got["prompt"] - 30
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_the_peak_memory_of_the_edge_profile_is_measured(starter: Path) -> None:
+    values = asyncio.run(Edge(chats=1, written=8).ours(Setup(starter), 1))
+    assert values["whole"] == 1
+    assert values["all"] == values["engine"] + values["text"] + values["app"]
+    # The weights alone, which this profile reads as a whole.
+    assert values["engine"] > starter.stat().st_size / 1e6
+    assert min(values.values()) > 0

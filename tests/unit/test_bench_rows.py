@@ -1,16 +1,21 @@
 """Rows by name, the options, the command lines of peers and their output."""
 
 import argparse
+import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from app.bench import arguments as options
 from app.bench import batched_bench
 from app.bench.modes import Mode
+from app.bench.peak import peak_bytes
 from app.bench.rows import KINDS, parse
 from app.bench.rows.prefix import Prefix
 from app.bench.servers import TUTTI, Load, Server
+from app.errors import AppError
 
 BATCHED = """
 llama_batched_bench: n_kv_max = 8192, n_batch = 512
@@ -94,6 +99,24 @@ def test_both_servers_are_loaded_alike() -> None:
         assert ours[ours.index(our_flag) + 1] == theirs[theirs.index(their_flag) + 1]
     assert "--kv-unified" in theirs
     assert theirs[theirs.index("-ub") + 1] == "256"
+
+
+def test_a_profile_gives_the_numbers_instead() -> None:
+    words = TUTTI.command(Load(Path("m.gguf"), threads=3, profile="edge"), 80)
+    assert words[words.index("--profile") + 1] == "edge"
+    assert not {"--ctx", "--seqs", "--batch"} & set(words)
+
+
+def test_the_peak_of_this_process_is_no_less_than_what_it_has() -> None:
+    process = psutil.Process()
+    assert peak_bytes(process.pid) >= 0.9 * process.memory_info().rss
+
+
+def test_a_process_that_is_gone_has_no_peak() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        gone.wait()
+    with pytest.raises(AppError, match="cannot be read"):
+        peak_bytes(gone.pid)
 
 
 def test_the_table_of_batched_bench_is_read() -> None:

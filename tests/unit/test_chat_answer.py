@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.chat.answer import EMPTY_ANSWER, NO_END, Answer, TokenRate, verdict
+from app.chat.answer import EMPTY_ANSWER, NO_END, ONLY_THOUGHT, Answer, TokenRate, verdict
 from app.chat.events import TurnState
 from app.chat.models import FinishReason, Status, TabState, Usage
-from app.chat.ports import Ended, Reading, Text, Waiting
+from app.chat.ports import Ended, Reading, Text, Thought, Waiting
 
 
 def test_the_states_of_a_tab() -> None:
@@ -56,6 +56,29 @@ def test_a_pause_is_no_time_of_writing() -> None:
     assert answer.state.tokens_per_second == 0.0
     answer.feed(Text("d"), 1.8)
     assert answer.state.tokens_per_second == pytest.approx(10.0)
+
+
+def test_thoughts_are_apart_and_timed_until_the_answer_begins() -> None:
+    answer = Answer()
+    for event, now in [
+        (Thought("Let "), 1.0),
+        (Thought("me see.\0"), 2.0),
+        (Text("2"), 4.0),
+        (Text("."), 9.0),
+    ]:
+        assert answer.feed(event, now)
+        assert answer.state.state is TabState.WRITING
+        assert answer.state.thinking is isinstance(event, Thought)
+    assert (answer.reasoning, answer.text) == ("Let me see.\ufffd", "2.")
+    assert (answer.thought_seconds, answer.seconds) == (3.0, 8.0)
+    assert answer.usage.completion_tokens == 4
+
+
+def test_an_answer_of_thoughts_alone_says_so() -> None:
+    ended = Ended(FinishReason.LENGTH, Usage())
+    assert verdict(ended, "", "Well") == (Status.FAILED, ONLY_THOUGHT)
+    assert verdict(ended, "\n", " ") == (Status.FAILED, EMPTY_ANSWER)
+    assert verdict(ended, "2", "Well") == (Status.DONE, "")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ DIED = answer("", Status.FAILED, FinishReason.ENGINE_DIED)
 
 
 def shown(*history: Message, prompt: str = "") -> list[str]:
-    return [line.content for line in context.lines(prompt, history)]
+    return [line.content for line in context.lines(prompt, context.sent(history))]
 
 
 @pytest.mark.parametrize("blank", ["", "  ", "\n\t", "\x00", "\x00 \x00", "\ufffd\n\ufffd"])

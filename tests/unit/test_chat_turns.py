@@ -18,6 +18,7 @@ from app.chat.events import (
     MessageFinished,
     MessagesRemoved,
     TextAppended,
+    ThoughtAppended,
     TurnChanged,
     TurnState,
 )
@@ -33,7 +34,7 @@ from app.chat.models import (
     TabState,
     Usage,
 )
-from app.chat.ports import Ended, Event, Reading, Request, Text, Waiting
+from app.chat.ports import Ended, Event, LeftOut, Reading, Request, Text, Thought, Waiting
 from app.chat.turns import ChatService
 from app.errors import EngineError, StoreError
 from app.settings import Settings
@@ -181,12 +182,15 @@ def test_the_request_has_history_settings_and_priority(run: Callable[..., None])
         room.service.set_front(chat)
         await room.ask(chat, "two")
         first, second = room.generator.requests
+        created = (await room.store.conversation(chat)).created
         system, user, assistant = Role.SYSTEM, Role.USER, Role.ASSISTANT
         assert first == Request(
             (ChatMessage(system, "General."), ChatMessage(user, "one")),
             Sampling(temperature=0.1),
             50,
             owner=chat,
+            since=created,
+            may_leave_out=True,
         )
         assert first.urgency.priority is Priority.NORMAL
         assert second == Request(
@@ -199,6 +203,8 @@ def test_the_request_has_history_settings_and_priority(run: Callable[..., None])
             Sampling(seed=1),
             None,
             owner=chat,
+            since=created,
+            may_leave_out=True,
         )
         assert second.urgency.priority is Priority.FRONT
 
@@ -758,12 +764,115 @@ def test_an_unsubscribed_listener_hears_nothing(run: Callable[..., None]) -> Non
     run(scenario)
 
 
-def test_the_window_keeps_its_tabs_and_values(run: Callable[..., None]) -> None:
+# --- reasoning, and the tokens that were fed --------------------------------------------------------------------
+
+
+def test_thoughts_are_told_and_stored_apart_with_the_tokens_of_both(
+    run: Callable[..., None],
+) -> None:
+    async def scenario(room: Room) -> None:
+        room.generator.scripts = [[Thought("Let me"), Thought(" see."), Text("2")], [Text("3")]]
+        room.generator.written = {"2": (5, 6), "Let me see.": (1, 2)}
+        chat = await room.chat()
+        answer = await room.ask(chat, "1+1?")
+        assert (answer.text, answer.reasoning) == ("2", "Let me see.")
+        assert (answer.ids, answer.reasoning_ids) == ((5, 6), (1, 2))
+        thoughts = room.of(ThoughtAppended)
+        assert "".join(event.text for event in thoughts) == "Let me see."
+        assert {event.message_id for event in thoughts} == {answer.id}
+        assert room.shown(answer.id) == "2"
+        await room.ask(chat, "1+2?")
+        assert room.generator.requests[1].messages[-2] == ChatMessage(
+            Role.ASSISTANT, "2", (5, 6), "Let me see.", (1, 2)
+        )
+
+    run(scenario)
+
+
+def test_a_chat_keeps_the_moment_of_its_beginning(run: Callable[..., None]) -> None:
     async def scenario(room: Room) -> None:
         chat = await room.chat()
-        await room.service.set_open_tabs([chat], 0)
-        await room.service.set_value("geometry", b"x")
-        assert await room.service.open_tabs() == ((chat,), 0)
-        assert await room.service.value("geometry") == b"x"
+        await room.ask(chat, "one")
+        await room.ask(chat, "two")
+        created = (await room.store.conversation(chat)).created
+        assert [request.since for request in room.generator.requests] == [created, created]
+
+    run(scenario)
+
+
+def test_how_much_a_chat_shall_reason_is_its_own_setting(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        chat = await room.chat()
+        wanted = ConversationSettings(thinking=False, effort="low")
+        await room.store.set_settings(chat, wanted)
+        assert (await room.store.conversation(chat)).settings == wanted
+        await room.ask(chat, "one")
+        assert room.generator.requests[0].thinking is False
+        assert room.generator.requests[0].effort == "low"
+
+    run(scenario)
+
+
+def test_half_a_thought_is_there_after_a_stop(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        room.generator.gate = asyncio.Semaphore(0)
+        room.generator.scripts = [[Thought("Let me"), Text("never")]]
+        chat = await room.chat()
+        assert await room.service.send(chat, "1+1?")
+        room.generator.gate.release()
+        await room.until(lambda: room.of(ThoughtAppended))
+        (_, writing) = await room.service.messages(chat)
+        assert writing.reasoning == "Let me"
+        room.service.stop(chat)
+        await room.idle(chat)
+        stopped = (await room.store.messages(chat))[-1]
+        assert (stopped.status, stopped.text, stopped.reasoning) == (Status.STOPPED, "", "Let me")
+
+    run(scenario)
+
+
+# --- a chat that is full ----------------------------------------------------------------------------------------
+
+
+def test_what_was_left_out_stays_out_and_is_known_to_the_answer(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        room.generator.scripts = [[Text("1")], [Text("2")], [LeftOut(2), Text("3")], [Text("4")]]
+        chat = await room.chat()
+        for number in "1234":
+            await room.ask(chat, f"q{number}")
+        messages = await room.store.messages(chat)
+        third = messages[2].id
+        assert [message.sent_from for message in messages] == [0, 0, 0, 0, 0, third, 0, third]
+        sent = [[line.content for line in request.messages] for request in room.generator.requests]
+        assert sent[2] == ["q1", "1", "q2", "2", "q3"]
+        assert sent[3] == ["q2", "2", "q3", "3", "q4"]
+        assert all(request.may_leave_out for request in room.generator.requests)
+
+    run(scenario)
+
+
+def test_who_wants_a_full_chat_to_stop_gets_all_of_it_sent(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        room.generator.scripts = [[Text("1")], [LeftOut(2), Text("2")], [Text("3")]]
+        chat = await room.chat()
+        await room.ask(chat, "q1")
+        await room.ask(chat, "q2")
+        room.settings = Settings(when_full="stop")
+        await room.ask(chat, "q3")
+        last = room.generator.requests[-1]
+        assert not last.may_leave_out
+        assert [line.content for line in last.messages] == ["q1", "1", "q2", "2", "q3"]
+
+    run(scenario)
+
+
+def test_a_refused_answer_does_not_bring_back_what_was_left_out(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        refused = Ended(FinishReason.ERROR, Usage(), "Too long.", "context_length_exceeded")
+        room.generator.scripts = [[Text("1")], [LeftOut(2), Text("2")], [refused], [Text("4")]]
+        chat = await room.chat()
+        for number in "1234":
+            await room.ask(chat, f"q{number}")
+        assert [line.content for line in room.generator.requests[-1].messages] == ["q2", "2", "q4"]
 
     run(scenario)

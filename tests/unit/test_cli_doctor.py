@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.cli.doctor import database
+from app.cli.doctor import DatabaseState, Report, as_text, database
 from app.cli.libraries import QT_LIBRARIES, missing_libraries
+from app.wire import Device
 
 
 def test_the_report_is_json_and_names_what_there_is(
@@ -26,6 +27,7 @@ def test_the_report_is_json_and_names_what_there_is(
     }
     assert report["machine"]["memory_bytes"] > 0
     assert report["machine"]["threads"] > 0
+    assert [device["gpu"] for device in report["devices"] if device["name"] == "CPU"] == [False]
     assert [folder["name"] for folder in report["folders"]] == ["data", "models", "logs"]
     assert not [folder for folder in report["folders"] if folder["problem"]]
     assert {Path(model["path"]).name: model["bytes"] for model in report["models"]}[
@@ -40,7 +42,14 @@ def test_the_text_says_the_same(capsys: pytest.CaptureFixture[str], starter: Pat
     main(["doctor"])
     words = capsys.readouterr().out
     assert str(starter) in words
+    assert "device               CPU: " in words
     assert "Nothing is missing." in words or "apt-get install" in words
+
+
+def test_a_gpu_is_shown_with_its_memory() -> None:
+    gpu = Device("CUDA0", "A card", gpu=True, memory=24 * 10**9, memory_free=20 * 10**9)
+    report = Report({}, {}, [gpu], [], [], DatabaseState("", 0, 0, "none yet"))
+    assert "CUDA0: A card (20.0 GB of 24.0 GB free)" in as_text(report)
 
 
 def test_a_folder_that_cannot_be_made_is_told(

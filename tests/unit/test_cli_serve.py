@@ -7,60 +7,86 @@ import os
 import signal
 import socket
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from app.__main__ import main, parser
 from app.api.server import bind
-from app.chat.ports import ModelPhase
-from app.cli.profiles import PROFILES
-from app.cli.serve import load_params, serve
+from app.chat.ports import Advice, AdviceKind, EngineStatus, ModelPhase
+from app.cli.serve import advised, planned, serve
+from app.settings import GAPS, Profile
+from app.sizing.machine import Machine
+from app.sizing.planner import Planner
 from app.wire import LoadParams
+from tests import tiny_models
 from tests.fakes import FakeGenerator, FakeModelHost
 
 
-def params(*flags: str) -> LoadParams:
-    return load_params(parser().parse_args(["serve", *flags]), "m.gguf")
+@pytest.fixture(scope="module")
+def talker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_models.talker(tmp_path_factory.mktemp("serve") / "talker.gguf")
 
 
-def test_without_flags_the_profile_decides() -> None:
-    assert params() == LoadParams("m.gguf", pool_tokens=16_384, sequences=8, batch=512)
-    assert params("--profile", "production") == params()
-    development = params("--profile", "development")
-    assert (development.pool_tokens, development.sequences, development.batch) == (4096, 4, 512)
-    edge = LoadParams(
-        "m.gguf", pool_tokens=1024, sequences=2, batch=128, mmap=False, kv_type="q8_0"
+PLANNER = Planner(lambda: Machine(8 << 30, 2))
+
+
+def params(*flags: str, model: str = "m.gguf") -> LoadParams:
+    return planned(parser().parse_args(["serve", *flags]), PLANNER, model)
+
+
+def test_the_profile_gives_the_numbers(talker: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(talker)
+    for profile in get_args(Profile):
+        plan = PLANNER.load(model, profile)
+        found = params("--profile", profile, model=model)
+        assert (found.pool_tokens, found.sequences, found.batch, found.kv_type, found.mmap) == (
+            *(plan.pool_tokens, plan.sequences, plan.batch, plan.kv_type, plan.mmap),
+        )
+        assert found.spill_bytes == plan.spill_megabytes << 20
+        assert found.yielding
+    assert params(model=model) == params("--profile", "auto", model=model)
+    capsys.readouterr()
+
+
+def test_the_numbers_in_use_are_said(talker: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params("--profile", "edge", "--pace", "smooth", "--seqs", "3", model=str(talker))
+    words = capsys.readouterr().err
+    assert words == (
+        "tutti: loading talker.gguf with the profile edge: pool of 1,024 tokens (q8_0, 0 MB), 3 chats at once, "
+        "batch 64, 32 MB for idle chats, pace smooth\n"
     )
-    assert params("--profile", "edge") == edge
 
 
-def test_flags_win_over_the_profile() -> None:
-    flags = [
-        "--profile",
-        "edge",
-        "--ctx",
-        "8192",
-        "--seqs",
-        "5",
-        "--batch",
-        "64",
-        "--threads",
-        "2",
-        "--gpu-layers",
-        "-1",
-        "--device",
-        "cpu",
-        "--kv-type",
-        "f16",
-        "--no-mmap",
-        "--no-kv-offload",
-    ]
-    assert params(*flags) == LoadParams("m.gguf", 8192, 5, 64, 2, -1, "cpu", "f16", False, False)
+def test_a_model_that_does_not_fit_is_said(
+    talker: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = parser().parse_args(["serve", "--profile", "production"])
+    planned(arguments, Planner(lambda: Machine(1 << 20, 2)), str(talker))
+    assert "more than can be spared" in capsys.readouterr().err
 
 
-def test_every_profile_gives_each_chat_something() -> None:
-    for profile in PROFILES.values():
-        assert profile.pool_tokens // profile.sequences >= 512
+def test_flags_win_over_the_profile(talker: Path) -> None:
+    flags = (
+        "--profile edge --ctx 8192 --seqs 5 --batch 96 --threads 2 --gpu-layers 3 --device cpu --kv-type f16 --mmap "
+        "--spill 7 --no-kv-offload --pace fast"
+    )
+    assert params(*flags.split(), model=str(talker)) == LoadParams(
+        str(talker),
+        pool_tokens=8192,
+        sequences=5,
+        batch=96,
+        threads=2,
+        gpu_layers=3,
+        device="cpu",
+        kv_type="f16",
+        mmap=True,
+        kv_offload=False,
+        spill_bytes=7 << 20,
+        gap=GAPS["fast"],
+    )
+    assert not params("--no-mmap").mmap
+    assert params("--kv-offload").kv_offload
 
 
 @pytest.mark.parametrize(
@@ -74,6 +100,8 @@ def test_every_profile_gives_each_chat_something() -> None:
         ["--seqs", "0"],
         ["--kv-type", "f8"],
         ["--profile", "fast"],
+        ["--pace", "slow"],
+        ["--spill", "-1"],
         ["--por", "1"],
     ],
 )
@@ -185,6 +213,31 @@ def test_it_says_where_it_listens_and_a_signal_stops_it(
     assert model.host.closed
     assert signal.getsignal(number) is before
     bind("127.0.0.1", port).close()
+
+
+@pytest.mark.parametrize("kind", AdviceKind)
+def test_each_reason_for_a_cache_that_serves_badly_is_said_once(
+    kind: AdviceKind, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def run() -> None:
+        model, stop = Model(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        watching = loop.create_task(advised(model, stop, seconds=0))
+        for number in (1, 2, 3):
+            model.status = EngineStatus(advice=Advice(kind, f"advice {number}"))
+            for _ in range(20):
+                await asyncio.sleep(0)
+        model.status = EngineStatus(advice=Advice(OTHER[kind], "something else"))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        stop.set()
+        await watching
+
+    asyncio.run(run())
+    assert capsys.readouterr().err == "tutti: advice 1\ntutti: something else\n"
+
+
+OTHER = dict(zip(AdviceKind, (*list(AdviceKind)[1:], next(iter(AdviceKind))), strict=True))
 
 
 def test_a_signal_while_the_model_loads_stops_it_too() -> None:

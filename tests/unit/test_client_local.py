@@ -3,24 +3,29 @@
 import asyncio
 import gc
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import qasync
 
+from app.chat.models import ChatMessage, Role
 from app.chat.ports import (
     Ended,
     EngineStatus,
+    LeftOut,
     ModelPhase,
     ModelState,
     Reading,
+    Request,
     Text,
+    Thought,
 )
 from app.chat.urgency import Urgency
+from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
 from app.errors import ModelError, TextError
 from app.wire import (
     Abort,
-    ChatLine,
     Finished,
     FinishReason,
     LoadParams,
@@ -40,6 +45,7 @@ from tests.scripted_children import (
     run,
     step,
     turns,
+    until,
 )
 
 # --- answers -------------------------------------------------------------------------------------------------
@@ -156,7 +162,7 @@ def test_a_stop_string_aborts_the_request_and_ends_it_with_stop() -> None:
         await made.ask("hi", "one", "more")
         render = made.texts.last.sent[-1]
         assert isinstance(render, Render)
-        assert render.lines[1].ids == ()
+        assert render.lines[1].ids == tuple(b"one")
         await made.model.close()
 
     run(scenario())
@@ -454,8 +460,8 @@ def test_unloading_ends_requests_and_the_next_one_loads_again() -> None:
         assert made.model.state.phase is ModelPhase.UNLOADED
         assert made.engine.stops == 1
         await made.ask("again")
+        await until(lambda: made.model.state.phase is ModelPhase.READY)
         assert len(made.engines.links) == 2
-        assert made.model.state.phase is ModelPhase.READY
         await made.model.close()
 
     run(scenario())
@@ -506,7 +512,7 @@ def test_an_idle_model_is_unloaded_and_a_busy_one_is_not() -> None:
         await turns()
         assert made.engine.stops == 1
         await made.ask("again")
-        assert len(made.engines.links) == 2
+        await until(lambda: len(made.engines.links) == 2)
         await made.model.close()
 
     run(scenario())
@@ -543,5 +549,153 @@ def test_a_load_that_breaks_by_a_bug_is_a_failed_load_and_the_bug_is_told() -> N
         assert [type(context["exception"]) for context in seen] == [KeyError]
         assert made.engine.stops == 1
         await made.model.close()
+
+    run(scenario())
+
+
+def test_a_file_is_looked_at_and_nothing_ends_for_it(tmp_path: Path) -> None:
+    letter = tmp_path / "letter.gguf"
+    letter.write_text("Dear reader")
+
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        task = await made.ask("hi")
+        with pytest.raises(ModelError, match=r"“letter\.gguf” is not a model in the GGUF format"):
+            await made.model.check(str(letter))
+        assert made.model.state.phase is ModelPhase.READY
+        made.write("on", end=FinishReason.STOP)
+        assert (await task)[-1].reason is FinishReason.STOP
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_reasoning_is_told_apart_and_given_back_with_its_own_ids() -> None:
+    async def scenario() -> None:
+        made = Made()
+        tags = ThoughtTags("<think>", "</think>")
+        made.texts.greetings = (replace(VOCABULARY, thinking=Thinking((tags,))),)
+        await made.model.load(PATH)
+        task = await made.ask("hi")
+        made.write("<think>\nWell.\n</th")
+        await turns()
+        made.write("ink>\n\nHello", end=FinishReason.STOP)
+        told = await task
+        assert [event for event in told if isinstance(event, Thought)] == [Thought("Well.", 18)]
+        assert [event for event in told if isinstance(event, Text)] == [Text("Hello", 11)]
+        assert made.model.fed("Hello") == tuple(b"Hello")
+        assert made.model.fed("Well.") == tuple(b"Well.")
+        lines = (
+            ChatMessage(Role.USER, "hi"),
+            ChatMessage(Role.ASSISTANT, "Hello", reasoning="Well."),
+            ChatMessage(Role.USER, "and?"),
+        )
+        events = made.model.generate(Request(lines, thinking=False, effort="low", since=5.0))
+        first = begin(after(events))
+        await turns()
+        render = made.texts.last.sent[-1]
+        assert isinstance(render, Render)
+        assert render.lines[1] == ChatLine(
+            "assistant", "Hello", tuple(b"Hello"), "Well.", tuple(b"Well.")
+        )
+        assert render.wishes == Wishes(thinking=False, effort="low", now=5.0)
+        await made.model.close()
+        await first
+
+    run(scenario())
+
+
+def test_ids_that_the_chat_has_stored_go_before_what_is_remembered() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        line = ChatMessage(Role.ASSISTANT, "Hello", (1, 2), "Well.", (3,))
+        events = made.model.generate(Request((line,)))
+        first = begin(after(events))
+        await turns()
+        render = made.texts.last.sent[-1]
+        assert isinstance(render, Render)
+        assert render.lines == (ChatLine("assistant", "Hello", (1, 2), "Well.", (3,)),)
+        await made.model.close()
+        await first
+
+    run(scenario())
+
+
+# --- a chat that is full -------------------------------------------------------------------------------------
+
+
+def talk(turns: int, size: int = 100) -> tuple[ChatMessage, ...]:
+    """A system prompt, so many questions and answers, and the last question."""
+    lines = [ChatMessage(Role.SYSTEM, "Be brief.")]
+    for turn in range(turns):
+        lines.append(ChatMessage(Role.USER, f"q{turn}".ljust(size, ".")))
+        lines.append(ChatMessage(Role.ASSISTANT, f"a{turn}".ljust(size, ".")))
+    return (*lines, ChatMessage(Role.USER, "and now?"))
+
+
+def test_the_oldest_messages_are_left_out_where_not_all_fit() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        messages = talk(10)
+        events = made.model.generate(Request(messages, max_tokens=50, may_leave_out=True))
+        told = await anext(events)
+        assert isinstance(told, LeftOut)
+        (submit,) = made.submitted
+        prompt = bytes(submit.tokens).decode()
+        assert prompt.startswith("Be brief.q")
+        assert prompt.endswith("and now?")
+        # Two exchanges of 200 tokens are as near to six tenths of 1,024 as whole ones come, from below.
+        assert len(submit.tokens) <= 0.6 * (LOADED.context_tokens - 50)
+        assert told.messages == len(messages) - (len(submit.tokens) - 17) // 100 - 2
+        assert submit.marks[-1] == len(submit.tokens) - len("and now?")
+        await events.aclose()
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_without_leave_it_is_refused_with_numbers() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        ended = [event async for event in made.model.generate(Request(talk(10)))]
+        assert ended[0].code == "context_length_exceeded"
+        assert "2,017" in ended[0].error
+        assert "1,024" in ended[0].error
+        assert made.submitted == []
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_what_cannot_fit_alone_is_refused_though_the_rest_was_left_out() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        lines = (*talk(3)[:-1], ChatMessage(Role.USER, "x" * 2000))
+        request = Request(lines, may_leave_out=True)
+        ended = [event async for event in made.model.generate(request)]
+        assert [event.code for event in ended] == ["context_length_exceeded"]
+        assert "2,009" in ended[0].error
+        assert made.submitted == []
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_what_fits_is_sent_whole() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        events = made.model.generate(Request(talk(4), may_leave_out=True))
+        first = begin(after(events))
+        await turns()
+        (submit,) = made.submitted
+        assert len(submit.tokens) == 817
+        await made.model.close()
+        assert isinstance(await first, Ended)
 
     run(scenario())

@@ -6,8 +6,9 @@ import pytest
 
 from app.client.death import Death
 from app.client.text import Deadline, TextClient
+from app.dialogue import ChatLine
 from app.errors import EngineDied, ModelError, TextError
-from app.wire import ChatLine, Render, Rendered, TextFailed, Tokenize, Tokenized
+from app.wire import Render, Rendered, TextFailed, Tokenize, Tokenized
 from tests.scripted_children import (
     LOADED,
     PARAMS,

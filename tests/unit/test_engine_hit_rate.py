@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.chat.ports import AdviceKind
 from app.client.advice import advice
 from app.engine.backend import TokenArray
 from app.engine.fake import FakeBackend
@@ -22,14 +23,14 @@ def test_new_text_could_not_have_been_cached() -> None:
     rate.began(1, text(1, 100), 0)
     rate.ended(1, text(1, 100))
     rate.began(2, text(2, 100), 0)
-    assert rate.hits == RecentHits(prompt=200)
+    assert rate.hits == RecentHits(prompt=200, requests=2)
 
 
 def test_what_was_evaluated_once_is_possible_for_ever() -> None:
     rate = HitRate()
     rate.ended(1, text(1, 160))
     rate.began(2, np.concatenate([text(1, 160), text(3, 40)]), 0)
-    assert rate.hits == RecentHits(prompt=200, cached=0, possible=160)
+    assert rate.hits == RecentHits(prompt=200, cached=0, possible=160, requests=1)
 
 
 def test_a_prompt_that_changes_inside_is_told_with_its_place() -> None:
@@ -58,23 +59,45 @@ def test_the_engine_tells_it_with_every_step() -> None:
         finish(run)
     recent = run.steps[-1].counters.recent
     # The second prompt pushed the first one out, so that the third request read it again.
-    assert (recent.prompt, recent.cached) == (200, 0)
+    assert (recent.requests, recent.prompt, recent.cached) == (3, 200, 0)
     assert recent.possible == 48
 
 
+def recent(cached: int, possible: int, changed: int = 0, **others: int) -> RecentHits:
+    counts = {"prompt": 5000, "requests": 20, "changed_at": 12} | others
+    return RecentHits(cached=cached, possible=possible, changed=changed, **counts)
+
+
 @pytest.mark.parametrize(
-    ("recent", "word"),
+    ("hits", "kind", "words"),
     [
-        (RecentHits(1000, 0, 900), ""),
-        (RecentHits(5000, 4500, 4600), ""),
-        (RecentHits(5000, 1000, 1020), "new text"),
-        (RecentHits(5000, 1000, 4000), "larger pool"),
-        (RecentHits(5000, 1000, 4000, 7, 12), "token 12"),
+        (recent(1000, 1020), AdviceKind.NEW_TEXT, "last 20 prompts 20 % came from the cache. The rest is new"),
+        (recent(1000, 4000), AdviceKind.TOO_SMALL, "3,000 tokens had been read before"),
+        (recent(1000, 4000), AdviceKind.TOO_SMALL, "room for 8,192 tokens, the memory for idle chats for 64 MB"),
+        (recent(1000, 4000, 7), AdviceKind.CHANGING, "(7 times, the last time at token 12)"),
+        (recent(1000, 4000, 1), AdviceKind.CHANGING, "(once, the last"),
     ],
+)  # fmt: skip
+def test_advice_names_the_reason(hits: RecentHits, kind: AdviceKind, words: str) -> None:
+    said = advice(Counters(recent=hits, cells_total=8192, spill_total=64 << 20))
+    assert said is not None
+    assert said.kind is kind
+    assert words in said.text
+
+
+@pytest.mark.parametrize(
+    "hits",
+    [
+        RecentHits(),
+        recent(4500, 4600),
+        recent(0, 0, prompt=1000),
+        recent(0, 0, requests=1),
+        recent(0, 0, requests=7),
+    ],
+    ids=("nothing", "good", "few tokens", "the first message", "few requests"),
 )
-def test_advice_names_the_reason(recent: RecentHits, word: str) -> None:
-    said = advice(Counters(recent=recent))
-    assert (word in said) if word else said == ""
+def test_there_is_no_advice_without_a_reason(hits: RecentHits) -> None:
+    assert advice(Counters(recent=hits)) is None
 
 
 SYSTEM = tuple(int(token) for token in text(50, 80))
@@ -124,7 +147,7 @@ def test_what_a_warm_up_read_counts_as_read_once_and_is_a_hit_for_all_others() -
     rate.warmed(1, prompt[:150], 0)
     assert rate.began(1, prompt, 150) == 0
     assert rate.began(2, prompt, 150) == 150
-    assert rate.hits == RecentHits(prompt=400, cached=150, possible=150)
+    assert rate.hits == RecentHits(prompt=400, cached=150, possible=150, requests=2)
 
 
 def test_of_what_a_warm_up_found_in_the_cache_only_the_rest_counts_as_read() -> None:

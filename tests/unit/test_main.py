@@ -5,24 +5,38 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.main import load_params
-from app.settings import Settings
+from app.main import load_params, states_folder
+from app.settings import GAPS, OWN_NUMBERS, Settings
+from app.sizing.profiles import Plan
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_every_setting_of_a_load_reaches_it():
-    settings = Settings(
-        pool_tokens=1024, sequences=3, batch=64, threads=5, gpu_layers=7, kv_type="q8_0"
-    )
-    params = load_params("/m.gguf", settings)
+def test_every_setting_and_every_number_of_the_plan_reaches_the_load():
+    settings = Settings(threads=5, gpu_layers=7, pace="fast", disk_megabytes=3)
+    plan = Plan(1024, 3, 64, "q8_0", mmap=False, spill_megabytes=9)
+    params = load_params("/m.gguf", settings, plan)
     assert params.path == "/m.gguf"
-    shared = {field.name for field in dataclasses.fields(params)} & {
-        field.name for field in dataclasses.fields(settings)
-    }
-    assert shared == {"pool_tokens", "sequences", "batch", "threads", "gpu_layers", "kv_type"}
+    assert (params.threads, params.gpu_layers, params.gap) == (5, 7, GAPS["fast"])
+    assert (params.disk_bytes, params.states_folder) == (3 << 20, states_folder())
+    assert params.spill_bytes == 9 << 20
+    named = {field.name for field in dataclasses.fields(params)}
+    shared = named & {field.name for field in dataclasses.fields(plan)}
+    assert shared == {*OWN_NUMBERS} - {"spill_megabytes"}
     for name in shared:
-        assert getattr(params, name) == getattr(settings, name)
+        assert getattr(params, name) == getattr(plan, name)
+    assert params.yielding
+
+
+def test_numbers_of_the_users_own_do_not_yield():
+    plan = Plan(1024, 3, 64, "q8_0", mmap=True, spill_megabytes=9)
+    for settings in (Settings(pool_tokens=1024), Settings(kv_type="q8_0")):
+        assert not load_params("/m.gguf", settings, plan).yielding
+
+
+def test_nothing_is_written_to_a_disk_that_has_no_room_for_states():
+    plan = Plan(1024, 3, 64, "f16", mmap=True, spill_megabytes=9)
+    assert load_params("/m.gguf", Settings(disk_megabytes=0), plan).states_folder == ""
 
 
 def test_importing_it_loads_neither_qt_nor_llama():

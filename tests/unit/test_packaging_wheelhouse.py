@@ -54,10 +54,14 @@ def test_publishing_shows_the_wheel_whole_and_clears_up(cache: Path, tmp_path: P
     work, target = cache / "build" / "w", wheelhouse.wheel_dir()
     (work / "wheel").mkdir(parents=True)
     (work / "wheel" / "x.whl").write_bytes(b"new")
+    models = work / "llama_cpp_python-1.2.3" / "vendor" / "llama.cpp" / "models"
+    models.mkdir(parents=True)
+    (models / "one.jinja").write_text("template")
     target.mkdir(parents=True)
     (target / "old.whl").write_bytes(b"half")
     wheel = wheelhouse.publish(work / "wheel" / "x.whl", target, work)
-    assert [path.name for path in target.iterdir()] == ["x.whl"]
+    assert sorted(path.name for path in target.iterdir()) == ["models", "x.whl"]
+    assert (target / "models" / "one.jinja").read_text() == "template"
     assert wheel.read_bytes() == b"new"
     assert not work.exists()
     assert [path.name for path in target.parent.iterdir()] == [target.name]

@@ -58,10 +58,10 @@ def test_an_update_keeps_the_chats_and_a_backup(path: Path) -> None:
     opened(path, chats=3)
     assert opened(path, [*STEPS, add_column]) == ()
     assert count(path) == 3
-    kept = path.with_name("chats.v1.backup.db")
+    kept = path.with_name(f"chats.v{len(STEPS)}.backup.db")
     assert count(kept) == 3
     with closing(sqlite3.connect(kept)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
         assert "pinned" not in CONVERSATION
     before = kept.stat().st_mtime_ns
     assert opened(path, [*STEPS, add_column]) == ()
@@ -75,7 +75,7 @@ def test_a_step_that_fails_changes_nothing(path: Path) -> None:
             opened(path, [*STEPS, add_column, break_half_way])
     with closing(sqlite3.connect(path)) as connection:
         columns = {row[1] for row in connection.execute("PRAGMA table_info(conversations)")}
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS) + 1,)
     assert "pinned" in columns
     assert "colour" not in columns
     assert opened(path, [*STEPS, add_column], chats=1) == ()
@@ -84,7 +84,7 @@ def test_a_step_that_fails_changes_nothing(path: Path) -> None:
 
 def test_without_a_backup_nothing_is_updated(path: Path) -> None:
     opened(path, chats=3)
-    path.with_name("chats.v1.backup.db.tmp").mkdir()  # the copy cannot be written
+    path.with_name(f"chats.v{len(STEPS)}.backup.db.tmp").mkdir()  # the copy cannot be written
     before = path.read_bytes()
     with pytest.raises(StoreError, match="could not be opened"):
         opened(path, [*STEPS, add_column])

@@ -20,7 +20,10 @@ from app.chat.models import (
     Usage,
 )
 from app.errors import StoreError
+from app.store import rows
 from app.store.conversations import SqliteStore, open_store
+from app.store.database import Database
+from app.store.migrations import STEPS
 
 Scenario = Callable[[SqliteStore], Awaitable[None]]
 
@@ -58,8 +61,9 @@ def test_a_turn_comes_back_as_it_was_stored(path: Path) -> None:
         chat = await store.create_conversation()
         question = await store.add_message(chat.id, "user", "why?", Status.DONE)
         answer = await store.add_message(chat.id, Role.ASSISTANT, "", Status.STREAMING)
-        await store.checkpoint(answer.id, "Be")
-        assert (await store.messages(chat.id))[1].text == "Be"
+        await store.checkpoint(answer.id, "Be", "Let me")
+        halfway = (await store.messages(chat.id))[1]
+        assert (halfway.text, halfway.reasoning, halfway.ids) == ("Be", "Let me", ())
         finished = await store.finish_message(
             answer.id,
             "Because.",
@@ -67,7 +71,14 @@ def test_a_turn_comes_back_as_it_was_stored(path: Path) -> None:
             finish=FinishReason.LENGTH,
             usage=Usage(10, 2, 3),
             seconds=1.5,
+            reasoning="Let me see.\x00",
+            thought_seconds=0.5,
+            ids=(3, 0, 2**31 - 1),
+            reasoning_ids=range(100_000),
         )
+        assert (finished.reasoning, finished.thought_seconds) == ("Let me see.\ufffd", 0.5)
+        assert finished.ids == (3, 0, 2**31 - 1)
+        assert finished.reasoning_ids == tuple(range(100_000))
         assert finished.usage == Usage(10, 2, 3)
         assert finished.finish is FinishReason.LENGTH
         assert list(await store.messages(chat.id)) == [question, finished]
@@ -318,3 +329,31 @@ def test_after_close_a_call_is_refused_and_the_journal_is_gone(path: Path) -> No
             await store.conversations()
 
     with_store(path, scenario)
+
+
+def test_a_file_of_the_first_shape_gets_the_new_columns(path: Path) -> None:
+    async def old() -> None:
+        database = Database(path)
+        await database.open(STEPS[:1])
+        for statement in (
+            "INSERT INTO conversations (created, updated) VALUES (1, 1)",
+            (
+                "INSERT INTO messages (conversation_id, role, text, status, created)"
+                " VALUES (1, 'assistant', 'kept', 'done', 1)"
+            ),
+        ):
+            await database.write(lambda db, statement=statement: db.execute(statement) and None)
+        await database.close()
+
+    asyncio.run(old())
+
+    async def scenario(store: SqliteStore) -> None:
+        (message,) = await store.messages(1)
+        assert (message.text, message.reasoning, message.ids) == ("kept", "", ())
+
+    with_store(path, scenario)
+
+
+def test_ids_that_were_damaged_are_none() -> None:
+    assert rows.unpacked(rows.packed((1, 2, 3))) == (1, 2, 3)
+    assert rows.unpacked(b"\x01\x00\x00") == ()

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from app import wire
+from app.dialogue import ChatLine
 from app.text import formats
 from app.text.control import ControlToken, ControlTokens
 from app.text.session import TextSession
-from app.wire import ChatLine
 from tests.tiny_text import (
     CHATML,
     CONTROL,
@@ -29,6 +29,10 @@ IGNORES_SYSTEM = (
     "{% for m in messages %}{% if m.role != 'system' %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n"
     "{% endif %}{% endfor %}<|im_start|>assistant\n"
 )
+
+
+def said(*lines: tuple[str, str]) -> list[dict[str, str]]:
+    return [{"role": role, "content": content} for role, content in lines]
 
 
 def chosen(template: bytes | None, *control: str) -> formats.Format:
@@ -70,7 +74,7 @@ def test_a_model_without_a_template_gets_a_known_format(
     assert found.notes == (
         f"This model has no chat template. The format “{name}” is used instead; answers may be worse.",
     )
-    assert found.template.render([("user", "a"), ("assistant", "b"), ("user", "c")]) == prompt
+    assert found.template.render(said(("user", "a"), ("assistant", "b"), ("user", "c"))) == prompt
 
 
 def test_only_a_format_without_end_tokens_has_a_stop_string() -> None:
@@ -109,7 +113,14 @@ def test_a_template_that_wants_parts_gets_parts() -> None:
     source = b"{% for m in messages %}{% for part in m.content %}{{ part['text'] }}{% endfor %}{% endfor %}"
     found = chosen(source)
     assert found.name == formats.OWN
-    assert found.template.render([("user", "hi")]) == "hi"
+    assert found.template.render(said(("user", "hi"))) == "hi"
+
+
+def test_a_template_that_wants_tools_gets_an_empty_list() -> None:
+    source = b"{% for tool in tools %}{{ tool }}{% endfor %}{{ 'x' + functions }}{{ messages[0].content }}"
+    found = chosen(source)
+    assert found.name == formats.OWN
+    assert found.template.render(said(("user", "hi"))) == "xhi"
 
 
 def test_the_main_template_goes_before_named_ones() -> None:
@@ -117,7 +128,7 @@ def test_the_main_template_goes_before_named_ones() -> None:
     named = {"tool_use": b"T{{ messages[0].content }}", "": b"M{{ messages[0].content }}"}
     for templates, first in ((named, "M"), ({"tool_use": named["tool_use"]}, "T")):
         found = formats.choose(templates, tokens, bos="", eos="")
-        assert found.template.render([("user", "hi")]) == f"{first}hi"
+        assert found.template.render(said(("user", "hi"))) == f"{first}hi"
 
 
 # --- whole sessions on a small vocabulary ----------------------------------------------------------------------

@@ -24,7 +24,7 @@ def locate(source: str, *contents: str) -> tuple[str, list[tuple[int, str]]]:
     template = ChatTemplate(source)
 
     def render(texts):
-        return template.render([("user", text) for text in texts])
+        return template.render([{"role": "user", "content": text} for text in texts])
 
     located = Locator(render, contents, private_characters([source, *contents])).locate()
     return located.text, [(p.line, located.text[p.start : p.end]) for p in located.places]
@@ -77,7 +77,7 @@ def test_breakers_are_removed_and_remembered() -> None:
     template = ChatTemplate("<s>{{ messages[0].content }}<s>")
 
     def render(texts):
-        return template.render([("user", texts[0])])
+        return template.render([{"role": "user", "content": texts[0]}])
 
     broken = break_control("<s>", TOKENS, "#")
     plain = remove_breakers(Locator(render, [broken], private_characters([])).locate(), "#")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.dialogue import ChatLine
 from app.text.roles import Turn, variants
-from app.wire import ChatLine
 
 
 def arranged(*roles: str) -> list[list[tuple[str, tuple[int, ...]]]]:

@@ -4,10 +4,10 @@ import pytest
 
 from app.text.template import MAX_SOURCE, ChatTemplate, TemplateFailed, TemplateTooHeavy
 
-ONE = [("user", "hi")]
+ONE = [{"role": "user", "content": "hi"}]
 
 
-def render(source: str, messages: list[tuple[str, str]] | None = None) -> str:
+def render(source: str, messages: list[dict[str, str]] | None = None) -> str:
     return ChatTemplate(source, bos="<s>", eos="</s>").render(messages or ONE)
 
 
@@ -25,9 +25,10 @@ def render(source: str, messages: list[tuple[str, str]] | None = None) -> str:
         ("{% marked as 'x' %}{{ messages[0].content }}{% endmarked %}", "hi"),
         ("{{ messages | tojson }}", '[{"role": "user", "content": "hi"}]'),
         ("{{ '<é>' | tojson }}", '"<é>"'),
+        ("{{ 'a' | safe + '<b>' + ('c' | safe) }}", "a<b>c"),
+        ("{{ messages | map(attribute='role') | tojson }}", '["user"]'),
         ("{{ {'a': 1} | tojson(indent=1) }}", '{\n "a": 1\n}'),
         ("  {% if true %}\na\n  {% endif %}\nb", "a\nb"),
-        ("{{ strftime_now('%Y') | length }}", "4"),
         ("{{ '-' * 3 }}{{ 2 ** 3 }}{{ 2 * 1.5 }}", "---83.0"),
         ("{{ unknown }}{{ messages[0].nothing }}", ""),
         ("{% set n = namespace(x=1) %}{% set n.x = 2 %}{{ n.x }}", "2"),
@@ -41,7 +42,10 @@ def test_a_tag_in_a_loop_is_passed_over() -> None:
     source = (
         "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %};{% endfor %}"
     )
-    assert render(source, [("user", "a"), ("assistant", "b")]) == "a;b;"
+    assert (
+        render(source, [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
+        == "a;b;"
+    )
 
 
 def test_contents_may_be_lists_of_parts() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from app import wire
+from app.dialogue import ChatLine
 from app.text.session import TextSession
-from app.wire import ChatLine
 from tests.tiny_text import CHATML, blank_vocabulary, tiny_vocabulary
 
 TRIMMED = CHATML.replace("message['content']", "(message['content'] | trim)")
@@ -37,7 +37,7 @@ class Loaded:
         return [join(reply.tokens[start:end]) for start, end in reply.spans]
 
     def reference(self, lines: Sequence[ChatLine]) -> list[int]:
-        messages = [(line.role, line.content) for line in lines]
+        messages = [{"role": line.role, "content": line.content} for line in lines]
         return self.vocabulary.tokenize_rendered(self.session.format.template.render(messages))
 
 

@@ -8,8 +8,6 @@ import time
 from dataclasses import dataclass
 from typing import ClassVar
 
-import psutil
-
 from app.bench import workloads
 from app.bench.client import Answer, Client
 from app.bench.engine import running_engine
@@ -64,7 +62,7 @@ class Killed(Row):
         """Seconds from the kill to a new request's first text."""
         await writing.wait()
         began = time.perf_counter()
-        os.kill(_engine_of(server), _KILL)
+        os.kill(server.engine_pid(), _KILL)
         return await self._first_text(server.client, seed) - began
 
     async def _first_text(self, client: Client, seed: int) -> float:
@@ -79,11 +77,3 @@ class Killed(Row):
 
 
 _KILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
-
-
-def _engine_of(server: Running) -> int:
-    """The process that writes the decode log."""
-    for child in psutil.Process(server.pid).children(recursive=True):
-        if any(file.path == str(server.log) for file in child.open_files()):
-            return child.pid
-    raise AppError("The server has no engine.")

@@ -1,0 +1,312 @@
+"""`tutti models`: what the model dialog does, for scripts.
+
+What was found or fetched goes to stdout, one a line; progress and errors go to stderr.  A pull that is stopped keeps
+what has arrived, and the same command goes on there.
+
+Exit codes: 0 done, 1 the hub, the network or the disk was in the way, 2 there is nothing of that name, 130 stopped.
+"""
+
+import argparse
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app import paths
+from app.cli.progress import Bar
+from app.cli.say import note, say
+from app.errors import AppError, HubError, HubProblem, ModelError
+from app.hub.names import Kind
+
+if TYPE_CHECKING:
+    from app.hub.access import Access
+    from app.hub.catalog import Catalog
+    from app.hub.download import Download
+    from app.hub.library import LocalModel
+    from app.hub.listing import Found
+    from app.hub.remote import RemoteModel
+
+DONE, FAILED, NO_SUCH, STOPPED = 0, 1, 2, 130
+
+_NO_SUCH = {HubProblem.NOT_FOUND, HubProblem.NAME}
+_SORTS = {
+    "trending": "trendingScore",
+    "downloads": "downloads",
+    "likes": "likes",
+    "changed": "lastModified",
+    "new": "createdAt",
+}
+_LOOK_EVERY = 0.2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    search = commands.add_parser("search", help="look for models on the hub", allow_abbrev=False)
+    search.add_argument("text", metavar="TEXT")
+    search.add_argument("--sort", choices=sorted(_SORTS), default="trending")
+    search.add_argument("--licence", default="", metavar="NAME", help="as the hub writes it: mit")
+    search.add_argument("--language", default="", metavar="CODE", help="as the hub writes it: de")
+    search.add_argument("--limit", type=_count, default=20, metavar="N", help="at most so many")
+    search.add_argument("--json", action="store_true", help="for programs")
+    pull = commands.add_parser("pull", help="download a model", allow_abbrev=False)
+    pull.add_argument("repo", metavar="REPO", help="OWNER/NAME, or any address of the hub")
+    pull.add_argument(
+        "file", metavar="FILE", nargs="?", default="", help="a file, or a quantisation: Q4_K_M"
+    )
+    pull.add_argument("--limit-rate", type=_count, default=0, metavar="KB", help="kB a second at most")  # fmt: skip
+    listing = commands.add_parser("list", help="models on this machine", allow_abbrev=False)
+    listing.add_argument("--all", action="store_true", help="also what is not for chats")
+    listing.add_argument("--duplicates", action="store_true", help="only those with the same content")  # fmt: skip
+    listing.add_argument(
+        "--folder", action="append", type=Path, default=[], metavar="DIR", help="look there too"
+    )
+    listing.add_argument("--json", action="store_true", help="for programs")
+    remove = commands.add_parser("remove", help="delete a downloaded model", allow_abbrev=False)
+    remove.add_argument("name", metavar="NAME", help="as “list” shows it, or its file's name")
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= 10_000_000:
+        raise argparse.ArgumentTypeError(f"“{text}” is not a number from 1 to 10,000,000")
+    return int(text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; gives the exit code."""
+    actions: dict[str, Callable[[argparse.Namespace], int]] = {
+        "search": search,
+        "pull": pull,
+        "list": list_models,
+        "remove": remove,
+    }
+    try:
+        with _sigterm_as_interrupt():
+            return actions[arguments.action](arguments)
+    except ModelError as error:
+        note(str(error))
+        return NO_SUCH
+    except AppError as error:
+        note(str(error))
+        return NO_SUCH if isinstance(error, HubError) and error.problem in _NO_SUCH else FAILED
+    except OSError as error:
+        note(str(error))
+        return FAILED
+    except KeyboardInterrupt:
+        note("stopped")
+        return STOPPED
+
+
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+# --- search --------------------------------------------------------------------------------------------------
+
+
+def search(arguments: argparse.Namespace) -> int:
+    """One repository a line; nothing found is no failure."""
+    from app.hub import access
+    from app.hub.catalog import Catalog
+    from app.hub.listing import Query
+
+    query = Query(
+        arguments.text,
+        sort=_SORTS[arguments.sort],  # type: ignore[arg-type]
+        language=arguments.language,
+        licence=arguments.licence,
+    )
+    catalog = Catalog(access.from_environment())
+    try:
+        found = _enough(catalog, query, arguments.limit)
+    finally:
+        catalog.close()
+    if arguments.json:
+        say(json.dumps([asdict(one) for one in found], indent=2))
+    elif found:
+        for line in _columns([_cells(one) for one in found]):
+            say(line)
+    else:
+        note(f"nothing is called “{arguments.text}”")
+    return DONE
+
+
+def _enough(catalog: "Catalog", query: object, limit: int) -> "list[Found]":
+    found: list[Found] = []
+    page = ""
+    while len(found) < limit:
+        answer = catalog.search(query, page)  # type: ignore[arg-type]
+        found += answer.found
+        page = answer.next_page
+        if not page or not answer.found:
+            break
+    return found[:limit]
+
+
+def _cells(one: "Found") -> list[str]:
+    from app.hub import words
+
+    marks = "gated" if one.gated else ""
+    return [one.repo, words.parameters(one.parameters), one.licence, f"{one.downloads:,} downloads", marks]  # fmt: skip
+
+
+def _columns(rows: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]  # fmt: skip
+
+
+# --- pull ----------------------------------------------------------------------------------------------------
+
+
+def pull(arguments: argparse.Namespace) -> int:
+    """Download it; the last line on stdout is the file to load."""
+    from app.hub import access, words
+    from app.hub.download import Download
+    from app.hub.transfer import SharedBucket
+
+    who = access.from_environment()
+    model = _find(who, arguments.repo, arguments.file)
+    note(f"{model.repo}: {model.title}, {words.size(model.size)}")
+    bucket = SharedBucket(arguments.limit_rate * 1000.0)
+    download = Download(model, paths.models_dir(), who, bucket=bucket)
+    if not download.begun():
+        _note_fit(model, who)
+    say(str(_watched(download, model.title)))
+    return DONE
+
+
+def _find(who: "Access", repo: str, wanted: str) -> "RemoteModel":
+    from app.hub import names
+    from app.hub.catalog import Catalog
+    from app.hub.offers import choose
+
+    meant = names.reference(repo, who.endpoint)
+    catalog = Catalog(who)
+    try:
+        found = catalog.repository(meant.repo, meant.revision)
+    finally:
+        catalog.close()
+    return choose(found.offers, wanted or meant.path or meant.tag, meant.repo)
+
+
+def _note_fit(model: "RemoteModel", who: "Access") -> None:
+    """Say before the download whether the model fits; that it cannot be told is no reason not to download."""
+    from app.hub.fit import fit
+    from app.hub.head import remote_footprint
+    from app.sizing.machine import measure
+
+    try:
+        found = remote_footprint(model, who)
+    except HubError:
+        return
+    if found is not None and found.layers:
+        note(f"here: {fit(found, measure().free)}")
+
+
+def _watched(download: "Download", title: str) -> Path:
+    """Run it on a thread, so that this one can show it and be interrupted at any moment."""
+    from app.hub.line import Cut
+
+    result: list[Path | Exception] = []
+
+    def work() -> None:
+        try:
+            result.append(download.run())
+        except (AppError, OSError, Cut) as error:
+            result.append(error)
+
+    thread = threading.Thread(target=work, name="pull", daemon=True)
+    bar = Bar(sys.stderr, title)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(_LOOK_EVERY)
+            bar.show(download.standing())
+    except KeyboardInterrupt:
+        download.stop()
+        thread.join(5)
+        bar.end()
+        note("what has arrived is kept: the same command goes on there")
+        raise
+    bar.end()
+    outcome = result[0] if result else RuntimeError("the download ended without a word")
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+# --- list, remove --------------------------------------------------------------------------------------------
+
+
+def list_models(arguments: argparse.Namespace) -> int:
+    """One model a line: name, size, quantisation, what it is, where it lies, and how many chats fit."""
+    from app.hub import library
+    from app.sizing.machine import measure
+
+    found = library.here(arguments.folder).scan()
+    groups = [[one] for one in found if arguments.all or one.kind is Kind.MODEL]
+    if arguments.duplicates:
+        groups = [list(same) for same in library.duplicates(found)]
+    shown = [one for group in groups for one in group]
+    if arguments.json:
+        say(json.dumps([_facts(one) for one in shown], indent=2))
+    elif shown:
+        free = measure().free
+        for line in _columns([_local_cells(one, free) for one in shown]):
+            say(line)
+    else:
+        note("no model is there twice" if arguments.duplicates else "no model is here yet")
+    return DONE
+
+
+def _local_cells(one: "LocalModel", free: int) -> list[str]:
+    from app.hub import words
+
+    about = " ".join(filter(None, (one.details.architecture, one.details.parameters)))
+    what = one.problem or (_fit_words(one, free) if one.chats else str(one.kind))
+    return [one.name, words.size(one.size), one.details.quantisation, about, one.place.name, what]
+
+
+def _fit_words(one: "LocalModel", free: int) -> str:
+    from app.hub.fit import fit
+
+    if one.footprint is None or not one.footprint.layers:
+        return ""
+    return str(fit(one.footprint, free))
+
+
+def _facts(one: "LocalModel") -> dict[str, object]:
+    return {
+        "name": one.name,
+        "path": str(one.path),
+        "place": one.place.name,
+        "bytes": one.size,
+        "files": len(one.files),
+        "kind": str(one.kind),
+        "problem": one.problem,
+        "sha256": one.digest,
+        **{key: value for key, value in asdict(one.details).items() if key != "kind"},
+    }
+
+
+def remove(arguments: argparse.Namespace) -> int:
+    """Delete a model that was downloaded, all its parts."""
+    from app.hub import library, words
+
+    shelf = library.here()
+    model = library.called(shelf.scan(), arguments.name)
+    freed = shelf.remove(model)
+    say(f"removed {model.name}: {words.size(freed)} are free again")
+    return DONE

@@ -1,0 +1,60 @@
+"""A conversation as a chat template sees it: its lines, what the template is told besides, and how the model reasons."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ChatLine:
+    """One message of a conversation as the template sees it.
+
+    `ids` are the tokens that the engine wrote for exactly this content, if it did: used as they are, a chat that goes
+    on finds its own text in the pool.  `reasoning` is what was thought before; the template says if it is shown again.
+    """
+
+    role: str
+    content: str
+    ids: tuple[int, ...] = ()
+    reasoning: str = ""
+    reasoning_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a template is told besides the messages.
+
+    `thinking` says whether the model shall reason before it answers, `effort` how much ("low", "medium", "high");
+    None and "" leave that to the template.  `now` is the moment, in seconds since the epoch, that a template takes
+    for the present (None: today): a chat keeps its first one, for a prompt that changes with the clock would
+    have to be read anew.
+    """
+
+    thinking: bool | None = None
+    effort: str = ""
+    now: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtTags:
+    """The texts between which a model reasons.
+
+    `answer` is what it writes instead of `opening` where it answers at once, or "".
+    """
+
+    opening: str
+    closing: str
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """How a model reasons.
+
+    `tags` are all that may open an answer; `marks` are the control tokens among them, (id, text), whose texts are
+    looked for though they are never shown.  `switch` and `effort` say whether the template can be told to reason or
+    not, and how much.
+    """
+
+    tags: tuple[ThoughtTags, ...] = ()
+    marks: tuple[tuple[int, str], ...] = ()
+    switch: bool = False
+    effort: bool = False

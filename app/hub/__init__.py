@@ -1,0 +1,1 @@
+"""Models on the network and on disk: search, download, keep.  Works without a window."""

@@ -1,0 +1,264 @@
+"""What a model takes of the memory, from the facts at the head of its file.
+
+The formulas are llama.cpp's for one unified pool; where the file leaves something open, the dearer answer is taken, so
+that a plan made with them is not over its budget.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.errors import ModelError
+from app.settings import KvType
+from app.sizing.header import Header, read_header
+
+BYTES_PER_VALUE: dict[KvType, float] = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
+"""Of one number in the pool; the compressed kinds keep blocks of 32 with a scale."""
+
+MOST_IDS = 256
+"""Sequence ids that llama.cpp has at most."""
+
+_BLOCK = 32
+_PAD = 256
+_STATE_BYTES = 4
+_MASK_BYTES = 2.25
+_AT_ONCE = 128
+_MOST_LAYERS = 1024
+_MOST = 1 << 31
+
+# Which layers see a window only, where the file does not say: every layer but each Nth (counted from the first or,
+# with a minus, the first of each N).
+_PATTERNS = {
+    **dict.fromkeys(("gemma2", "gpt-oss"), 2),
+    **dict.fromkeys(("gemma3", "gemma-embedding"), 6),
+    "gemma3n": 5,
+    "plamo3": 8,
+    **dict.fromkeys(("afmoe", "cohere2", "exaone4", "exaone-moe", "llama4", "mellum", "olmo2"), 4),
+    **dict.fromkeys(("cohere2moe", "laguna", "smallthinker"), -4),
+}
+_WINDOWS = {"llama4": 8192}
+_NO_WINDOW = ("phi3",)
+"""Their files tell of a window that llama.cpp does not use."""
+
+_INTERVALS = dict.fromkeys(("qwen3next", "qwen35", "qwen35moe"), 4)
+"""Of so many layers the last one attends, where the file does not say; the others keep a state."""
+
+_SPLIT = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Numbers kept for each token (`keys`, `values`; in a `window` for the latest tokens only) and for each
+    sequence, whatever its length (`state`)."""
+
+    keys: int = 0
+    values: int = 0
+    window: bool = False
+    state: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """A model.  `weights` are bytes, `window` and `context` (0: not told) tokens, `width`, `feed` and `vocabulary`
+    numbers."""
+
+    weights: int
+    layers: tuple[Layer, ...]
+    window: int = 0
+    context: int = 0
+    width: int = 0
+    feed: int = 0
+    vocabulary: int = 0
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether it keeps a state for each sequence, of which a part cannot be shared."""
+        return any(layer.state for layer in self.layers)
+
+    @property
+    def compressible(self) -> bool:
+        """Whether rows of the pool can be cut into the blocks that compressed kinds need."""
+        return all(layer.keys % _BLOCK == 0 and layer.values % _BLOCK == 0 for layer in self.layers)
+
+    def ids(self, sequences: int) -> int:
+        """Sequence ids for so many chats that decode at once: those of idle chats besides."""
+        kept = 1 if self.recurrent else 3
+        return min(MOST_IDS, sequences * (1 + kept) + 4)
+
+    def at_once(self, batch: int) -> int:
+        """Tokens that a processor evaluates at a time: few, so that a read can be interrupted, where that is safe."""
+        return batch if self.recurrent else min(batch, _AT_ONCE)
+
+    def pool_bytes(self, pool_tokens: int, sequences: int, batch: int, kv_type: KvType) -> int:
+        """What the chats' memory takes."""
+        cells = _padded(pool_tokens)
+        seen = self._seen(cells, sequences, batch)
+        kept = sum(
+            (layer.keys + layer.values) * (seen if layer.window else cells) for layer in self.layers
+        )
+        states = sum(layer.state for layer in self.layers) * self.ids(sequences)
+        return math.ceil(kept * BYTES_PER_VALUE[kv_type]) + states * _STATE_BYTES
+
+    def buffer_bytes(self, pool_tokens: int, sequences: int, batch: int) -> int:
+        """What a step takes besides: what one layer computes, the masks over the pool, and the outputs."""
+        cells = _padded(pool_tokens)
+        masked = 0
+        if any(layer.keys and not layer.window for layer in self.layers):
+            masked += cells
+        if any(layer.keys and layer.window for layer in self.layers):
+            masked += self._seen(cells, sequences, batch)
+        rows = self.at_once(batch)
+        computed = rows * (6 * self.width + 3 * self.feed) * 4
+        outputs = min(rows, self.ids(sequences)) * self.vocabulary * 4
+        states = 2 * max((layer.state for layer in self.layers), default=0) * self.ids(sequences)
+        return computed + outputs + math.ceil(rows * masked * _MASK_BYTES) + states * _STATE_BYTES
+
+    def _seen(self, cells: int, sequences: int, batch: int) -> int:
+        """Cells of the layers that see a window only."""
+        return min(cells, _padded(self.window * self.ids(sequences) + self.at_once(batch)))
+
+
+def read_footprint(path: Path) -> Footprint:
+    """Of this file, and of the other parts where it is one of several; raises ModelError."""
+    header = read_header(path)
+    try:
+        weights = sum(part.stat().st_size for part in _parts(path))
+    except OSError as error:
+        raise ModelError(f"“{path.name}” cannot be read: {error.strerror}.") from error
+    return footprint(header, weights)
+
+
+def footprint(header: Header, weights: int) -> Footprint:
+    """What the header says; a model without layers is one of which nothing is known but its size."""
+    layers = _layers(header)
+    return Footprint(
+        weights=weights,
+        layers=layers,
+        window=_window(header),
+        context=max(0, header.number("context_length")),
+        width=_positive(header.number("embedding_length")),
+        feed=_feed(header, len(layers)),
+        vocabulary=header.lengths.get("tokenizer.ggml.tokens", 0)
+        or _positive(header.number("vocab_size")),
+    )
+
+
+def _parts(path: Path) -> list[Path]:
+    found = _SPLIT.search(path.name)
+    if found is None:
+        return [path]
+    stem, count = path.name[: found.start()], int(found[2])
+    parts = [
+        path.with_name(f"{stem}-{number:05}-of-{found[2]}.gguf") for number in range(1, count + 1)
+    ]
+    return [part for part in parts if part.is_file()]
+
+
+def _layers(header: Header) -> tuple[Layer, ...]:
+    count = min(_positive(header.number("block_count")), _MOST_LAYERS)
+    heads = header.by_layer("attention.head_count", count)
+    has_own = header.has("attention.head_count_kv")
+    kv_heads = header.by_layer("attention.head_count_kv", count) if has_own else heads
+    plain, windowed = _head_sizes(header, heads, ""), _head_sizes(header, heads, "_swa")
+    windows = _windows(header, count)
+    kinds = _kinds(header, kv_heads)
+    state = _state(header, max(heads, default=0))
+    found = []
+    for number in range(count):
+        attends, recurs = kinds[number]
+        kv = _positive(kv_heads[number]) if attends else 0
+        keys, values = windowed if windows[number] else plain
+        found.append(Layer(kv * keys, kv * values, windows[number], state if recurs else 0))
+    return tuple(found)
+
+
+def _head_sizes(header: Header, heads: tuple[int, ...], kind: str) -> tuple[int, int]:
+    """Numbers of one head's key and value."""
+    most = max(heads, default=0)
+    usual = _positive(header.number("embedding_length")) // most if most > 0 else 0
+    key = _positive(header.number("attention.key_length", usual))
+    value = _positive(header.number("attention.value_length", usual))
+    if header.has("attention.value_length_mla"):
+        value = 0  # its values are a part of its keys
+    if kind:
+        key = _positive(header.number(f"attention.key_length{kind}", key))
+        value = _positive(header.number(f"attention.value_length{kind}", value))
+    return key, value
+
+
+def _windows(header: Header, count: int) -> tuple[bool, ...]:
+    """Which layers see a window only."""
+    key = f"{header.architecture}.attention.sliding_window_pattern"
+    if not _window(header):
+        return (False,) * count
+    if len(header.arrays.get(key, ())) >= count:
+        return tuple(bool(value) for value in header.arrays[key][:count])
+    every = _PATTERNS.get(header.architecture, 0)
+    told = _positive(header.number("attention.sliding_window_pattern"))
+    if told:
+        every = -told if every < 0 else told
+    if not every:
+        return (False,) * count
+    whole = 0 if every < 0 else abs(every) - 1
+    return tuple(number % abs(every) != whole for number in range(count))
+
+
+def _window(header: Header) -> int:
+    if header.architecture in _NO_WINDOW:
+        return 0
+    usual = _WINDOWS.get(header.architecture, 0)
+    return _positive(header.number("attention.sliding_window", usual))
+
+
+def _kinds(header: Header, kv_heads: tuple[int, ...]) -> list[tuple[bool, bool]]:
+    """Of each layer, whether it attends and whether it keeps a state (of a model without states: attends)."""
+    count = len(kv_heads)
+    shared = _positive(header.number("attention.shared_kv_layers"))
+    attends = [number < count - shared for number in range(count)]
+    told = header.arrays.get(f"{header.architecture}.attention.recurrent_layers", ())
+    every = header.number("full_attention_interval", _INTERVALS.get(header.architecture, 0))
+    if len(told) >= count:
+        recurs = [bool(value) for value in told[:count]]
+    elif not all(kv_heads):
+        recurs = [heads == 0 for heads in kv_heads]
+    elif every > 0:
+        recurs = [(number + 1) % every != 0 for number in range(count)]
+    else:
+        return [(yes, True) for yes in attends]  # both in each layer
+    return [(yes and not state, state) for yes, state in zip(attends, recurs, strict=True)]
+
+
+def _state(header: Header, heads: int) -> int:
+    """Numbers of one layer's state of one sequence; 0 where the model has none."""
+    width = _positive(header.number("embedding_length"))
+    head_size = _positive(header.number("wkv.head_size"))
+    if head_size:
+        return (_positive(header.number("token_shift_count", 2)) + head_size) * width
+    if header.has("shortconv.l_cache"):
+        return width * _positive(header.number("shortconv.l_cache") - 1)
+    before = _positive(header.number("ssm.conv_kernel") - 1)
+    size = _positive(header.number("kda.head_dim"))
+    if size:
+        return heads * size * (3 * before + size)
+    inner = _positive(header.number("ssm.inner_size"))
+    state = _positive(header.number("ssm.state_size"))
+    groups = _positive(header.number("ssm.group_count"))
+    return before * (inner + 2 * groups * state) + state * inner
+
+
+def _feed(header: Header, layers: int) -> int:
+    """The widest layer's; of experts those that a token uses."""
+    plain = max(header.by_layer("feed_forward_length", layers), default=0)
+    experts = _positive(header.number("expert_feed_forward_length"))
+    used = _positive(header.number("expert_used_count")) + 1
+    inner = 2 * _positive(header.number("ssm.inner_size"))
+    return max(_positive(plain), experts * used, inner)
+
+
+def _positive(number: int) -> int:
+    return max(0, min(number, _MOST))
+
+
+def _padded(tokens: int) -> int:
+    return -(-tokens // _PAD) * _PAD

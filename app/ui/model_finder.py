@@ -1,0 +1,109 @@
+"""Where the window gets models from: the menu of those on this computer, the dialog, and what comes of downloads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QWidget
+
+from app.hub.curated import Recommended
+from app.hub.library import Library
+from app.hub.port import Hub
+from app.hub.standing import Row, State
+from app.ui.banner import Banner, Notice
+from app.ui.local_models import LocalModelsMenu
+from app.ui.model_button import ModelButton
+from app.ui.model_control import ModelControl
+from app.ui.model_dialog import ModelDialog
+from app.ui.plain import one_line
+
+_LOOK_MS = 250
+_MOVING = (State.WAITING, State.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What is on this machine, what a hub has, and what of it is recommended here."""
+
+    library: Library
+    hub: Hub
+    recommended: Sequence[Recommended] = ()
+
+
+class ModelFinder(QObject):
+    """Lives as long as the window: a download that ends while the dialog is closed is told in the banner."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        control: ModelControl,
+        button: ModelButton,
+        banner: Banner,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._sources, self._control, self._banner = sources, control, banner
+        self._window = window
+        self._dialog: ModelDialog | None = None
+        self._states: dict[str, State] = {}
+        menu = LocalModelsMenu(sources.library, button)
+        menu.chosen.connect(control.load)
+        button.offer(menu)
+        button.find_requested.connect(self.open)
+        self._timer = QTimer(self)
+        self._timer.setInterval(_LOOK_MS)
+        self._timer.timeout.connect(self._look)
+        self._timer.start()
+
+    def open(self) -> None:
+        """Show the dialog, or bring it forward."""
+        if self._dialog is None:
+            self._dialog = ModelDialog(self._sources.hub, self._sources.recommended, self._window)
+            self._dialog.use_wanted.connect(self._use)
+            self._dialog.finished.connect(self._closed)
+            self._look()
+            self._timer.start()
+            self._dialog.show()
+        self._dialog.activateWindow()
+
+    def shut(self) -> None:
+        """The window ends."""
+        self._timer.stop()
+
+    def _closed(self) -> None:
+        if self._dialog is not None:
+            self._dialog.deleteLater()
+            self._dialog = None
+
+    def _look(self) -> None:
+        rows = self._sources.hub.downloads.rows()
+        if self._dialog is not None:
+            self._dialog.show_downloads(rows)
+        elif not any(row.state in _MOVING for row in rows):
+            self._timer.stop()
+        before, self._states = self._states, {row.key: row.state for row in rows}
+        for row in rows:
+            if before.get(row.key, State.WAITING) is not row.state and self._dialog is None:
+                self._tell(row)
+
+    def _tell(self, row: Row) -> None:
+        name = one_line(row.model.title, 60)
+        if row.state is State.DONE:
+            self._banner.post(
+                Notice(
+                    f"{name} is downloaded.", "info", "Chat with it", act=lambda: self._use(row.key)
+                )
+            )
+        elif row.state is State.FAILED:
+            self._banner.post(
+                Notice(
+                    f"The download of {name} stopped: {row.error}", action="Show it", act=self.open
+                )
+            )
+
+    def _use(self, key: str) -> None:
+        for row in self._sources.hub.downloads.rows():
+            if row.key == key and row.state is State.DONE:
+                self._control.load(str(row.path))
+                if self._dialog is not None:
+                    self._dialog.accept()
