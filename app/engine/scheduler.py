@@ -103,7 +103,8 @@ def choose_rows(running: Seq[Sequence], most: int, now: float) -> list[Sequence]
     for sequence in running:
         if sequence not in chosen:
             sequence.turn_began = None
-        elif sequence.turn_began is None:
+        elif sequence.turn_began is None or now - sequence.turn_began >= TURN_SECONDS:
+            # A turn that is over and goes on is a new one, or its holder would count as rested for ever.
             sequence.turn_began = sequence.last_turn = now
     return chosen
 

@@ -477,3 +477,16 @@ def test_alone_a_prompt_takes_the_whole_batch() -> None:
     # The first one is small, for nothing is known of the machine.
     assert chunks[0] < 64
     assert set(chunks[1:-1]) == {64}
+
+
+def test_a_front_chat_that_comes_later_leaves_the_others_their_turns() -> None:
+    """Two write, the elder first; then the front chat takes a row for itself, and the two share the other one."""
+    run = make_run(FakeBackend(cells=4000, batch=64), most_running=2, tick=0.05)
+    for number, priority in ((0, Priority.NORMAL), (1, Priority.NORMAL), (2, Priority.FRONT)):
+        run.engine.submit(replace(request(number, (number + 1, 5), limit=900), priority=priority))
+        while not run.tokens.get(number):
+            run.step()
+    wrote = [{out.request_id for out in run.step().tokens} for _ in range(400)]
+    step_seconds = run.steps[-1].counters.step_ms / 1000
+    for number in (0, 1):
+        assert _longest_silence(wrote, number) * step_seconds <= 2 * 2.0 + 3 * step_seconds
