@@ -95,8 +95,10 @@ def _application(current: Settings) -> "QApplication":
 
 
 def _log_message(kind: "QtMsgType", _: "QMessageLogContext", message: str) -> None:
-    """What Qt has to say belongs in the log, not on a terminal that may not be there."""
+    """What Qt has to say belongs in the log, not on a terminal that may not be there; but for its last words."""
     serious = kind.name in ("QtCriticalMsg", "QtFatalMsg")
+    if kind.name == "QtFatalMsg":
+        print(message, file=sys.stderr)  # noqa: T201  Qt ends the process now
     _log.log(logging.ERROR if serious else logging.WARNING, "Qt: %s", message)
 
 

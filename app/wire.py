@@ -148,7 +148,7 @@ class LastWords:
     detail: str
 
 
-# --- engine, towards it --------------------------------------------------------------------------------------
+# --- engine, towards it and from it ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +198,6 @@ class SetPriority:
 
     request_id: int
     priority: Priority
-
-
-# --- engine, from it -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +317,7 @@ class Step:
     finished: tuple[Finished, ...] = ()
 
 
-# --- text worker, towards it ---------------------------------------------------------------------------------
+# --- text worker, towards it and from it -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,9 +335,6 @@ class Tokenize:
 
     request_id: int
     text: str
-
-
-# --- text worker, from it ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

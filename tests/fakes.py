@@ -15,6 +15,7 @@ from app.chat.ports import (
     Text,
     Thought,
 )
+from app.errors import ModelError
 
 Script = Sequence[Event]
 
@@ -91,6 +92,8 @@ class FakeModelHost:
             ModelPhase.READY, path="/models/fake.gguf", name="Fake 1B", device="CPU"
         )
         self.status = EngineStatus()
+        self.refusals: dict[str, str] = {}
+        """Paths that are no models, and why."""
         self.loads: list[str] = []
         self.unloads = 0
         self.closed = False
@@ -104,6 +107,11 @@ class FakeModelHost:
         self.state = replace(self.state, **changes)  # type: ignore[arg-type]
         for listener in tuple(self._listeners):
             listener(self.state)
+
+    async def check(self, path: str) -> None:
+        await asyncio.sleep(0)
+        if path in self.refusals:
+            raise ModelError(self.refusals[path])
 
     async def load(self, path: str) -> None:
         self.loads.append(path)

@@ -20,6 +20,8 @@ Fields = dict[str, object]
 
 _MAX_STOPS = 16
 _MAX_DIGITS = 64
+_MAX_PLACE = 80
+"""Characters of a field's own name that an error repeats."""
 _MAX_ANSWER_TOKENS = 2_147_483_647
 
 _ROLES = {
@@ -87,7 +89,7 @@ def parse_chat(raw: bytes) -> ChatBody:
     for name, harmless in _NOT_DONE.items():
         _refuse_not_done(fields, name, harmless)
     if refused:
-        raise RequestError(f"{refused[0].literal} is not a number in JSON.")
+        raise _wrong(_place_of(refused[0], fields), f"a number of JSON, not {refused[0].literal}")
     thinking, effort = _reasoning(fields)
     request = Request(
         messages, sampling, max_tokens, stop, ignore_eos, thinking=thinking, effort=effort
@@ -114,6 +116,20 @@ def _decode(raw: bytes, refused: list[_NotANumber]) -> Fields:
     if not isinstance(value, dict):
         raise RequestError("The body must be a JSON object.")
     return value
+
+
+def _place_of(wanted: _NotANumber, fields: Fields) -> str:
+    """Where it stands, as `field.inner[0]`; "body" for one whose field was given twice."""
+    places: list[tuple[str, object]] = list(fields.items())
+    while places:
+        where, value = places.pop()
+        if value is wanted:
+            return where[:_MAX_PLACE]
+        if isinstance(value, dict):
+            places += [(f"{where}.{name}", inner) for name, inner in value.items()]
+        elif isinstance(value, list):
+            places += [(f"{where}[{index}]", inner) for index, inner in enumerate(value)]
+    return "body"
 
 
 def _wrong(param: str, must: str) -> RequestError:

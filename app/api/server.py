@@ -35,16 +35,18 @@ _BACKLOG = 128
 class Times:
     """In seconds.
 
-    `keep_alive`: a stream is never silent for longer (clients are promised 15).  `stall`: a client that has not
+    `head`: a client that has not sent the whole head of a request after this time is dropped.  `keep_alive`: a stream is never silent for longer (clients are promised 15).  `stall`: a client that has not
     taken what was written for it after this time is dropped.  `stop`: what has not closed by then is cut.
     """
 
+    head: float = 30.0
     keep_alive: float = 10.0
     stall: float = 120.0
     stop: float = 3.0
 
 
 _USUAL = Times()
+_HTTP = "A request has one Host and well-formed headers; use http, https is not spoken here."
 
 
 class CannotListen(AppError):
@@ -96,6 +98,7 @@ async def serving(
 
     class Bounded(Connection):
         drop_after = times.stall
+        head_within = times.head
 
     config = uvicorn.Config(
         Guard(routes.application(), key),
@@ -126,21 +129,30 @@ async def serving(
 
 
 class Connection(H11Protocol):
-    """One client.  Nothing waits for it outside the system's own buffer; what does not get there in time ends it."""
+    """One client.  Nothing waits for it outside the system's own buffer; what does not get there in time ends it, as
+    does a request that does not come."""
 
     drop_after = _USUAL.stall
+    head_within = _USUAL.head
 
     def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)  # type: ignore[arg-type]
         self._drop: asyncio.TimerHandle | None = None
+        self._head: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         # Writing is paused while a single byte waits, so that the timer sees every stall.
         transport.set_write_buffer_limits(high=0)
+        self._watch_head()
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        self._watch_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_head()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -153,7 +165,7 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """What is not HTTP gets an answer in the API's form; in the middle of an answer there is none to give."""
-        body = encode(error_body(RequestError(msg, code="bad_request")))
+        body = encode(error_body(RequestError(f"{msg} {_HTTP}", code="bad_request")))
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode("ascii")),
@@ -170,6 +182,19 @@ class Connection(H11Protocol):
             return
         self.transport.write(b"".join(part for part in parts if part))
         self.transport.close()
+
+    def _watch_head(self) -> None:
+        """While no request is in progress, the head of the next one is waited for, but not for ever."""
+        # There is no cycle before the first request, which its type does not say.
+        if not getattr(self.cycle, "response_complete", True):
+            self._stop_head()
+        elif self._head is None and not self.transport.is_closing():
+            self._head = self.loop.call_later(self.head_within, self.transport.close)
+
+    def _stop_head(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
 
     def _stop_timer(self) -> None:
         if self._drop is not None:

@@ -59,20 +59,6 @@ class Library:
         await self._store.set_settings(conversation_id, settings)
         await self._tell(conversation_id)
 
-    async def open_tabs(self) -> tuple[tuple[int, ...], int]:
-        """Ids of the chats in tabs, in order, and the index of the front one."""
-        return await self._store.open_tabs()
-
-    async def set_open_tabs(self, conversation_ids: Sequence[int], front: int) -> None:
-        await self._store.set_open_tabs(conversation_ids, front)
-
-    async def value(self, key: str) -> bytes | None:
-        """A small value that the window keeps."""
-        return await self._store.value(key)
-
-    async def set_value(self, key: str, value: bytes) -> None:
-        await self._store.set_value(key, value)
-
     def _emit(self, event: ChatEvent) -> None:
         for listener in tuple(self._listeners):
             listener(event)

@@ -222,6 +222,10 @@ class ModelHost(Protocol):
         """Call `listener` on the event loop at every change; the returned function ends it."""
         ...
 
+    async def check(self, path: str) -> None:
+        """Look whether this can be a model, ending nothing for it; raises ModelError with the reason."""
+        ...
+
     async def load(self, path: str) -> None:
         """Load this file in place of the present one; returns when it is ready, failed or cancelled.
 

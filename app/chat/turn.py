@@ -30,9 +30,9 @@ from app.chat.ports import (
     Thought,
     Waiting,
 )
-from app.chat.tasks import Tasks
 from app.chat.urgency import Urgency
 from app.errors import AppError, StoreError
+from app.tasks import Tasks
 
 _log = logging.getLogger(__name__)
 

@@ -34,12 +34,12 @@ from app.chat.models import (
     clean,
 )
 from app.chat.ports import ConversationStore, Generator, Request
-from app.chat.tasks import Tasks
 from app.chat.turn import Ports, Sending, Turn
 from app.chat.urgency import Urgency
 from app.chat.warming import Warming
 from app.errors import StoreError
 from app.settings import Settings
+from app.tasks import Tasks
 
 _log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from app.chat.ports import Generator, Request
-from app.chat.tasks import Tasks
 from app.errors import StoreError
+from app.tasks import Tasks
 
 _log = logging.getLogger(__name__)
 

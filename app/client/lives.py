@@ -12,8 +12,8 @@ from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock, Timer
 from app.client.death import Death
 from app.client.recovery import VAIN_DEATHS, Recovery
-from app.client.tasks import Tasks
 from app.errors import AppError, EngineDied, EngineError, ModelError
+from app.tasks import Tasks
 from app.wire import Loaded, LoadParams, Message, Progress, Step
 
 RESTART_SECONDS = 60.0

@@ -12,8 +12,9 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
+from app import modelfile
 from app.chat.ports import (
     Ended,
     EngineStatus,
@@ -30,9 +31,9 @@ from app.client.idle import IdleWatch
 from app.client.kept_states import delete_states
 from app.client.pair import MEANS, Means, Pair
 from app.client.stream import EngineStream
-from app.client.tasks import Tasks
 from app.client.written import Written
 from app.errors import AppError, ModelError
+from app.tasks import Tasks
 from app.wire import Counters, FinishReason, Loaded, LoadParams, Progress, Usage
 
 LOADING = "the model is loading"
@@ -114,6 +115,10 @@ class LocalModel:
                 self._listeners.remove(entry)
 
         return leave
+
+    async def check(self, path: str) -> None:
+        """Look whether this can be a model; raises ModelError with the reason."""
+        await asyncio.to_thread(modelfile.check, Path(path))
 
     async def load(self, path: str) -> None:
         """Load this file in place of the present one; returns when it is ready, failed or cancelled."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
-from app.client.tasks import Tasks
 from app.dialogue import ChatLine, Wishes
 from app.errors import AppError, EngineDied, TextError
+from app.tasks import Tasks
 from app.wire import (
     LoadParams,
     Message,

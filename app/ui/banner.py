@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
-from app.ui import icons, theme
+from app.ui import icons, keyboard, theme
 from app.ui.plain import Label, without_mnemonics
 
 Kind = Literal["bad", "info"]
@@ -34,7 +34,9 @@ class Notice:
 
 
 class Banner(QFrame):
-    """Shows notices."""
+    """Shows notices.  `left`: the last one has gone, and the keyboard was in it."""
+
+    left = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -87,11 +89,6 @@ class Banner(QFrame):
         """Take a notice away because its matter is settled; neither `act` nor `gone` runs."""
         self._remove(notice)
 
-    def expire_all(self) -> None:
-        """Let all go, as if their time were over: the window closes."""
-        for notice, _ in tuple(self._notices):
-            self._finish(notice)
-
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
@@ -129,8 +126,11 @@ class Banner(QFrame):
 
     def _show(self) -> None:
         notice = self.current
+        typing = keyboard.is_in(self)
         self.setVisible(notice is not None)
         if notice is None:
+            if typing:
+                self.left.emit()
             return
         self._text.setText(_bounded(notice.text))
         self._action.setText(without_mnemonics(notice.action))

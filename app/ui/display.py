@@ -4,8 +4,10 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable, Mapping, MutableMapping
+from pathlib import Path
 
-NO_SCREEN = "There is no screen to show a window on. To use Tutti without one, run: tutti serve"
+_WITHOUT = "To use Tutti without one, run: tutti serve"
+NO_SCREEN = f"There is no screen to show a window on. {_WITHOUT}"
 _NEEDED_BY_XCB = {
     "libxcb-cursor.so.0": "libxcb-cursor0",
     "libxcb-icccm.so.4": "libxcb-icccm4",
@@ -21,20 +23,53 @@ _NEEDED_BY_ALL = {
 }
 
 
-def problem(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> str:
-    """One line for the user where no window can be shown, else ""."""
+def problem(
+    environment: Mapping[str, str] = os.environ,
+    platform: str = sys.platform,
+    answers: Callable[[str, Mapping[str, str]], bool] | None = None,
+) -> str:
+    """One line for the user where no window can be shown, else "".
+
+    `answers` says whether the screen that a variable of the environment names is there; None asks it.
+    """
     if not platform.startswith("linux"):
         return ""
     wanted = environment.get("QT_QPA_PLATFORM", "").split(":")[0].split(";")[0]
-    x11, wayland = bool(environment.get("DISPLAY")), bool(environment.get("WAYLAND_DISPLAY"))
-    if not wanted and not x11 and not wayland:
+    variables = _variables(wanted)
+    named = [name for name in variables if environment.get(name)]
+    if variables and not named:
         return NO_SCREEN
-    if (wanted == "xcb" and not x11) or (wanted.startswith("wayland") and not wayland):
-        return NO_SCREEN
+    if named and not any((answers or _answers)(name, environment) for name in named):
+        dead = " and ".join(f"{name}={environment[name]}" for name in named)
+        return f"No screen answers at {dead}. {_WITHOUT}"
     needed = dict(_NEEDED_BY_ALL)
-    if wanted == "xcb" or (not wanted and not wayland):
+    if named == ["DISPLAY"]:
         needed |= _NEEDED_BY_XCB
     return missing_libraries(needed)
+
+
+def _variables(wanted: str) -> tuple[str, ...]:
+    """What names the screens that Qt tries, for this choice of its platform."""
+    if wanted == "xcb":
+        return ("DISPLAY",)
+    if wanted.startswith("wayland"):
+        return ("WAYLAND_DISPLAY",)
+    return () if wanted else ("WAYLAND_DISPLAY", "DISPLAY")
+
+
+def _answers(variable: str, environment: Mapping[str, str]) -> bool:
+    name = environment[variable]
+    if variable == "WAYLAND_DISPLAY":
+        return Path(environment.get("XDG_RUNTIME_DIR", ""), name).exists()
+    try:
+        xcb = ctypes.CDLL("libxcb.so.1")
+    except OSError:  # named with the libraries that are missing
+        return True
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    connection = ctypes.c_void_p(xcb.xcb_connect(name.encode(), None))
+    refused = bool(xcb.xcb_connection_has_error(connection))
+    xcb.xcb_disconnect(connection)
+    return not refused
 
 
 def missing_libraries(

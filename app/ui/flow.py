@@ -99,6 +99,11 @@ class Flow:
         self._alive.clear()
 
     @property
+    def last(self) -> int:
+        """The index of the last message, -1 for none."""
+        return len(self.entries) - 1
+
+    @property
     def total(self) -> int:
         """Height of the column, px, as far as it is known."""
         return self._offsets.total
@@ -114,7 +119,10 @@ class Flow:
     # --- the window -------------------------------------------------------------------------------------------
 
     def place(self) -> None:
-        """Find what is in view, and make it exact.  `fresh` then holds the ids of blocks laid out on the way."""
+        """Find what is in view, and make it exact.  `fresh` then holds the ids of blocks laid out on the way.
+
+        A window that has the end in view follows it, however the end came there.
+        """
         self.fresh.clear()
         self._stay_inside()
         if self.following:
@@ -122,6 +130,7 @@ class Flow:
         if self._walk() < self.height and self._anchor != (0, 0, 0):
             self._to_end()
             self._walk()
+        self.following = self.following or self.at_end
         self._evict()
 
     def _stay_inside(self) -> None:
@@ -178,7 +187,7 @@ class Flow:
         self._anchor = (entry, 0, 0)
 
     def _last(self) -> tuple[int, int]:
-        entry = len(self.entries) - 1
+        entry = self.last
         self._open(entry)
         return entry, len(self.entries[entry].blocks) - 1
 

@@ -182,7 +182,7 @@ class FlowView(QAbstractScrollArea):
     def scroll_to_top(self) -> None:
         self.flow.following = False
         self.flow.reveal(0)
-        self._moved(down=False)
+        self._moved()
 
     def scroll_by(self, pixels: int) -> None:
         """Move by pixels, down if positive.  Up ends following at once; reaching the end begins it."""
@@ -190,12 +190,10 @@ class FlowView(QAbstractScrollArea):
             return
         self.flow.following = False
         self.flow.move(pixels)
-        self._moved(down=pixels > 0)
+        self._moved()
 
-    def _moved(self, *, down: bool) -> None:
+    def _moved(self) -> None:
         self.flow.place()
-        everything_fits = self.flow.at_end and self.flow.offset() == 0
-        self.flow.following = self.flow.at_end and (down or everything_fits)
         fresh = set(self.flow.fresh)
         self._on_screen = {key: y for key, y in self._on_screen.items() if key not in fresh}
         self.refresh()
@@ -215,7 +213,7 @@ class FlowView(QAbstractScrollArea):
         else:
             self.flow.following = False
             self.flow.jump(value)
-            self._moved(down=step > 0)
+            self._moved()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         page = self.flow.height - LINE_STEP

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QMainWindow
 from app.ui import theme
 
 DEFAULT: Final = (1120, 760)
-SMALLEST: Final = (640, 420)
+SMALLEST: Final = (640, theme.LOWEST)
 """px at the usual scale."""
 VISIBLE: Final = (100, 50)
 """At least so much of the window's upper edge has to lie on one screen."""

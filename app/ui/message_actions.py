@@ -1,7 +1,7 @@
 """Which buttons the messages in view have, when they show, and what they do.
 
 The actions under an answer show for the last answer, for the message under the mouse, and for the one whose
-button has the focus; Retry always shows.
+button has the focus.  Only the last message can be written anew: nothing follows from it yet.
 """
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -15,6 +15,8 @@ from app.ui.flow import Spot
 from app.ui.flow_view import FlowView
 from app.ui.message_frame import FootBlock, Verb
 from app.ui.thought_block import ThoughtBlock
+
+_ANEW = (Verb.REGENERATE, Verb.RETRY)
 
 
 class MessageActions(QObject):
@@ -91,8 +93,9 @@ class MessageActions(QObject):
         left, width = self._view.column()
         row = foot.row(left, spot.y, width)
         return [
-            Wanted(message, -1, verb, row, at_right=False, revealed=shown or verb is Verb.RETRY)
+            Wanted(message, -1, verb, row, at_right=False, revealed=shown)
             for verb in foot.verbs
+            if spot.entry == self._view.flow.last or verb not in _ANEW
         ]
 
     def _shows(self, entry: int, message: int) -> bool:
@@ -102,8 +105,7 @@ class MessageActions(QObject):
         return entry in (self._hovered, self._last_answer())
 
     def _last_answer(self) -> int:
-        entries = self._view.flow.entries
-        last = len(entries) - 1
+        entries, last = self._view.flow.entries, self._view.flow.last
         return last if entries and entries[last].message.role is Role.ASSISTANT else last - 1
 
     @Slot(object)

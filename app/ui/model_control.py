@@ -1,16 +1,22 @@
-"""What the user does with the model: the starter, a file, unload, load again; asked back where chats answer."""
+"""What the user does with the model: the starter, a file, unload, load again; asked back where chats answer.
+
+A file that cannot be a model is refused before anything is ended for it.
+"""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.chat.ports import ModelHost, ModelPhase, ModelState
+from app.errors import ModelError
 from app.settings import Settings
 from app.ui import aio
 from app.ui.banner import Banner, Notice
 from app.ui.model_button import STARTER_NAME
+from app.ui.plain import one_line
 from app.ui.preferences import Preferences
 from app.ui.settings_dialog import LOAD_FIELDS
 
@@ -38,6 +44,8 @@ class ModelControl(QObject):
         self._window = parent
         self._shown = host.state.phase
         self._load_notice: Notice | None = None
+        self._checked = ""
+        self._good = host.state.path if host.state.phase is ModelPhase.READY else ""
         self._unsubscribe = host.subscribe(self._changed)
         preferences.changed.connect(self._settings_changed)
 
@@ -66,10 +74,9 @@ class ModelControl(QObject):
                 self.load(path)
 
     def load(self, path: str) -> None:
-        """Load this file; where chats are answering, only once the user agrees."""
-        self._agreed(
-            "loading a model ends their answers.", "Load anyway", lambda: self._load_now(path)
-        )
+        """Load this file, if it can be a model; where chats are answering, only once the user agrees."""
+        self._checked = path
+        aio.spawn(self._check(path))
 
     def load_again(self) -> None:
         """Load the present file anew."""
@@ -78,7 +85,8 @@ class ModelControl(QObject):
 
     def unload(self) -> None:
         """Free the memory, or cancel a load."""
-        self._agreed("unloading the model ends their answers.", "Unload anyway", self._unload_now)
+        self._checked = ""
+        self._agreed("unloading the model", "Unload anyway", self._unload_now)
 
     def say_missing(self) -> None:
         """Nothing can be sent without a model: offer one."""
@@ -101,7 +109,7 @@ class ModelControl(QObject):
     def shut(self) -> None:
         self._unsubscribe()
 
-    def _agreed(self, consequence: str, action: str, act: Callable[[], None]) -> None:
+    def _agreed(self, doing: str, action: str, act: Callable[[], None]) -> None:
         chats = self._busy()
         state = self._host.state
         # A load that is cancelled, or begun first, ends nothing: waiting chats go on waiting for the next.
@@ -109,8 +117,32 @@ class ModelControl(QObject):
         if not chats or not (state.phase is ModelPhase.READY or starts_again):
             act()
             return
-        subject = "A chat is answering" if chats == 1 else f"{chats} chats are answering"
-        self._replace(Notice(f"{subject}; {consequence}", "info", action, act=act))
+        words = (
+            f"A chat is answering; {doing} ends its answer."
+            if chats == 1
+            else f"{chats} chats are answering; {doing} ends their answers."
+        )
+        self._replace(Notice(words, "info", action, act=act))
+
+    async def _check(self, path: str) -> None:
+        try:
+            await self._host.check(path)
+        except ModelError as error:
+            if path == self._checked:
+                self._say_refused(str(error))
+            return
+        if path == self._checked:  # or another one was chosen meanwhile
+            doing = f"loading {one_line(Path(path).stem, 60)}"
+            self._agreed(doing, "Load anyway", lambda: self._load_now(path))
+
+    def _say_refused(self, why: str, *, back: str = "") -> None:
+        """This file will not do: offer another, or the way `back` to the model that was there."""
+        name = one_line(Path(back).stem, 32)
+        self._replace(
+            Notice(why, action=f"Back to {name}", act=partial(self.load, back))
+            if back
+            else Notice(why, action="Open another file…", act=self.choose_file)
+        )
 
     def _load_now(self, path: str) -> None:
         self._replace(None)
@@ -135,19 +167,14 @@ class ModelControl(QObject):
 
     def _phase_changed(self, state: ModelState) -> None:
         if state.phase is ModelPhase.READY:
+            self._good = state.path
             self._replace(None)
             self._preferences.update(model_path=state.path)
             if state.notes:
                 self._banner.post(Notice(" ".join(state.notes), "info", seconds=_NOTE_SECONDS))
         elif state.phase is ModelPhase.FAILED:
-            self._replace(
-                Notice(
-                    state.error or "The model could not be loaded.",
-                    action="Open another file…",
-                    act=self.choose_file,
-                )
-            )
-
+            back = self._good if self._good != state.path else ""
+            self._say_refused(state.error or "The model could not be loaded.", back=back)
         elif state.error:
             self._replace(Notice(state.error))
 

@@ -69,9 +69,6 @@ class ConversationList(QListView):
         """The chat under the keyboard."""
         return self._id(self.currentIndex())
 
-    def editing(self) -> bool:
-        return self.state() == QAbstractItemView.State.EditingState
-
     def rename_chosen(self) -> None:
         index = self.currentIndex()
         if self._id(index) is not None:

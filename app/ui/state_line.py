@@ -3,7 +3,7 @@
 from typing import Final
 
 from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.chat.events import TurnState
 from app.chat.models import TabState
@@ -31,13 +31,15 @@ class StateLine(QWidget):
         self._words.setObjectName("stateText")
         self._room = ElidedLabel("", "quiet", self)
         self._room.setObjectName("contextText")
+        # The words give way, the figures do not while there is room for them.
+        self._room.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self._room.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(theme.GAP_2, 0, theme.GAP_2, 0)
         layout.setSpacing(theme.GAP_1)
         layout.addWidget(self._mark, 0)
-        layout.addWidget(self._words, 2)
-        layout.addWidget(self._room, 1)
+        layout.addWidget(self._words, 1)
+        layout.addWidget(self._room, 0)
 
     def show_turn(self, turn: TurnState) -> None:
         """Show this state; a hint stays while only the figures change."""

@@ -5,7 +5,7 @@ from app.chat.models import TabState
 
 
 def word(turn: TurnState) -> str:
-    """As short as a tab needs it; "" when there is nothing to say."""
+    """In one word, for the list; "" when there is nothing to say."""
     match turn.state:
         case TabState.WAITING:
             if turn.place:
@@ -25,17 +25,21 @@ def word(turn: TurnState) -> str:
             return ""
 
 
-def short_word(turn: TurnState) -> str:
-    """For a narrow tab: what changes while one waits; the mark says the rest.  "" where it says all."""
+def words(turn: TurnState) -> tuple[str, ...]:
+    """What a tab says, the longest first, for as much room as there is; () when there is nothing to say."""
     match turn.state:
         case TabState.WAITING if turn.place:
-            return ordinal(turn.place)
+            return f"Waiting, {ordinal(turn.place)}", ordinal(turn.place)
         case TabState.READING:
-            return f"{percent(turn)} %"
+            return f"Reading {percent(turn)} %", f"{percent(turn)} %"
         case TabState.WRITING if turn.tokens_per_second > 0:
-            return f"{speed(turn.tokens_per_second).removesuffix(_RATE)}/s"
+            rate = speed(turn.tokens_per_second)
+            return f"Writing, {rate}", rate, f"{rate.removesuffix(_RATE)}/s"
+        case TabState.DONE_UNREAD:
+            return "Done, unread", "New"
         case _:
-            return ""
+            short = word(turn).capitalize()
+            return (short,) if short else ()
 
 
 def looks_like(one: TurnState, other: TurnState) -> bool:

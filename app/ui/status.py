@@ -83,7 +83,6 @@ class StatusLine(QFrame):
         if line != self._text.text():
             self._text.setText(line)
             self._text.setAccessibleName(line)
-
         if engine.advice != self._advice:
             self._advice = engine.advice
             self._why.setVisible(engine.advice is not None)

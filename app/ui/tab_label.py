@@ -1,8 +1,10 @@
-"""What a tab shows: mark, title, word, from the left; how much of it depends on the room that there is.
+"""What a tab shows: its title, and below it the state of its chat, a mark and as many words as there is room for.
 
 It lies on the tab as its button on the left, so that it moves with the tab when that is dragged; the mouse goes
 through it to the tab.
 """
+
+from collections.abc import Sequence
 
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent
@@ -13,21 +15,15 @@ from app.chat.models import TabState
 from app.ui import icons, marks, states, theme
 from app.ui.plain import isolated
 
-_GAP = theme.GAP_1 + 2
-_BESIDE_WORD, _BESIDE_SHORT = 84, 62
-"""What the title keeps beside the word, and beside the short one, px at the usual scale; less where it fits."""
+_LINE = 18
+"""Height of a line, px at the usual scale."""
+_INSET = 3
+"""What the shape of a mark leaves free of its square at the left: the shape stands below the title's first letter."""
 
 
-def fitting_word(turn: TurnState, title: float, room: float, metrics: QFontMetricsF) -> str:
-    """The longest word for this state that leaves the title what it needs; "" leaves the state to the mark.
-
-    `title` is how wide the title is, `room` what there is for title and word, px.
-    """
-    for word, kept in ((states.word(turn), _BESIDE_WORD), (states.short_word(turn), _BESIDE_SHORT)):
-        needed = metrics.horizontalAdvance(word) + theme.GAP_2 + min(title, theme.px(kept))
-        if word and needed <= room:
-            return word
-    return ""
+def fitting(words: Sequence[str], room: float, metrics: QFontMetricsF) -> str:
+    """The first of these that fits; "" leaves the state to the mark, the tool tip and the line above the composer."""
+    return next((word for word in words if metrics.horizontalAdvance(word) <= room), "")
 
 
 class TabLabel(QWidget):
@@ -55,38 +51,47 @@ class TabLabel(QWidget):
             self.update(self.mark_rect())
 
     def mark_rect(self) -> QRect:
-        """Where the mark is."""
-        side = icons.small()
-        return QRect(theme.GAP_2, (self.height() - side) // 2, side, side)
+        """Where the mark is, beside the words."""
+        side, line = icons.small(), self._lines()[1]
+        return QRect(theme.GAP_2 - _INSET, line.top() + (line.height() - side) // 2, side, side)
+
+    def text_rect(self) -> QRect:
+        """Where there may be text."""
+        return self.rect().adjusted(theme.GAP_2, 0, -self._beside, 0)
 
     def shown(self) -> tuple[str, str]:
-        """The title as far as there is room for it, and the word beside it."""
+        """The title as far as there is room for it, and the words below it."""
         metrics = QFontMetricsF(theme.body_font(theme.SMALL_PX))
-        room = self._text_rect()
-        title = isolated(self.title)
-        word = fitting_word(self.turn, metrics.horizontalAdvance(title), room.width(), metrics)
-        if word:
-            room.setRight(room.right() - metrics.horizontalAdvance(word) - theme.GAP_2)
-        return metrics.elidedText(title, Qt.TextElideMode.ElideRight, room.width()), word
+        title = metrics.elidedText(
+            isolated(self.title), Qt.TextElideMode.ElideRight, self.text_rect().width()
+        )
+        return title, fitting(states.words(self.turn), self._word_rect().width(), metrics)
 
-    def _text_rect(self) -> QRectF:
-        left = theme.GAP_2
-        if self.turn.state is not TabState.IDLE:
-            left = self.mark_rect().right() + 1 + _GAP
-        return QRectF(self.rect()).adjusted(left, 0, -self._beside, 0)
+    def _lines(self) -> tuple[QRect, QRect]:
+        """The line of the title and that of the words; where there are none, the title has the middle."""
+        whole, line = self.text_rect(), theme.px(_LINE)
+        if self.turn.state is TabState.IDLE:
+            return whole, whole
+        top = (whole.height() - 2 * line) // 2
+        first = QRect(whole.left(), top, whole.width(), line)
+        return first, first.translated(0, line)
+
+    def _word_rect(self) -> QRect:
+        line = self._lines()[1]
+        line.setLeft(self.mark_rect().right() + 1 + theme.GAP_1)
+        return line
 
     def paintEvent(self, _: QPaintEvent) -> None:
         title, word = self.shown()
         t = theme.tokens()
+        # Left, whatever the direction of the title's script: a row of tabs has one edge.
         flags = Qt.AlignmentFlag
+        left = int(flags.AlignVCenter | flags.AlignLeft | flags.AlignAbsolute)
         with QPainter(self) as painter:
             painter.setFont(theme.body_font(theme.SMALL_PX))
-            if self.turn.state is not TabState.IDLE:
-                marks.paint(painter, QRectF(self.mark_rect()), self.turn, swollen=self._swollen)
-            room = self._text_rect()
-            painter.setPen(QColor(t.quiet))
-            painter.drawText(room, int(flags.AlignVCenter | flags.AlignRight), word)
             painter.setPen(QColor(t.text if self._front else t.quiet))
-            # Left, whatever the direction of the title's script: a row of tabs has one edge.
-            left = flags.AlignVCenter | flags.AlignLeft | flags.AlignAbsolute
-            painter.drawText(room, int(left), title)
+            painter.drawText(self._lines()[0], left, title)
+            if self.turn.state is not TabState.IDLE:
+                painter.setPen(QColor(t.quiet))
+                painter.drawText(self._word_rect(), left, word)
+                marks.paint(painter, QRectF(self.mark_rect()), self.turn, swollen=self._swollen)

@@ -1,4 +1,4 @@
-"""The row of tabs: one chat each, with its state as a mark and a word beside the title."""
+"""The row of tabs: one chat each, with its state as a mark and words below the title."""
 
 from typing import Final
 
@@ -14,9 +14,10 @@ from app.ui.tab_label import TabLabel
 WIDEST: Final = 216
 NARROWEST: Final = 96
 """Bounds of a tab's width, px at the usual scale: tabs shrink before the row scrolls."""
-_READABLE = 120
-"""Width at which a tab's title can be read; what is beyond it for all tabs is for others to take."""
-_HEIGHT = 36
+_READABLE = 148
+"""Width at which title and state in words can be read; what is beyond it for all tabs is for others to take."""
+_HEIGHT = 44
+"""Two lines of text, px at the usual scale."""
 _EDGES = 12
 """What a tab's borders and margins take of its width, px."""
 _CLOSE = 20
@@ -81,6 +82,20 @@ class TabBar(QTabBar):
             self.tabCloseRequested.emit(index)
 
 
+class _Corner(QWidget):
+    """Controls beside the tabs, as high as these: by its hint, for that is what Qt places a corner by."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setFixedHeight(theme.px(_HEIGHT))
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(theme.GAP_2, theme.GAP_1, theme.GAP_2, theme.GAP_1)
+        layout.setSpacing(theme.GAP_1)
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self.height())
+
+
 class ChatTabs(QTabWidget):
     """Shows pages; opens and closes nothing by itself."""
 
@@ -104,7 +119,7 @@ class ChatTabs(QTabWidget):
         self._bar.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setMovable(True)
         self.setTabsClosable(True)
-        self._left, self._right = _corner(self), _corner(self)
+        self._left, self._right = _Corner(self), _Corner(self)
         self.setCornerWidget(self._left, Qt.Corner.TopLeftCorner)
         self.setCornerWidget(self._right, Qt.Corner.TopRightCorner)
         self._bar.tabMoved.connect(self._moved)
@@ -237,12 +252,3 @@ class ChatTabs(QTabWidget):
 
     def _moved(self, *_: int) -> None:
         self.order_changed.emit()
-
-
-def _corner(parent: QWidget) -> QWidget:
-    corner = QWidget(parent)
-    corner.setFixedHeight(theme.px(_HEIGHT))
-    layout = QHBoxLayout(corner)
-    layout.setContentsMargins(theme.GAP_2, theme.GAP_1, theme.GAP_2, theme.GAP_1)
-    layout.setSpacing(theme.GAP_1)
-    return corner

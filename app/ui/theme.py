@@ -28,7 +28,7 @@ LINE_HEIGHT = 1.5
 _USUAL_POINTS = (9.0, 10.0)
 """What systems have where nobody asked for larger or smaller type: the sizes above are right there."""
 _SCALES = (0.75, 3.0)
-_LOWEST = 420
+LOWEST = 432
 """Height of the smallest window, px at the usual scale: type grows no larger than leaves room for it on the screen."""
 
 
@@ -154,7 +154,7 @@ def _scale_of(system: QFont) -> float:
         points = system.pixelSize() * 72 / 96
     least, most = _USUAL_POINTS
     wanted = points / least if points < least else max(1.0, points / most)
-    largest = max(1.0, screen.availableGeometry().height() / _LOWEST)
+    largest = max(1.0, screen.availableGeometry().height() / LOWEST)
     return min(max(wanted, _SCALES[0]), _SCALES[1], largest)
 
 

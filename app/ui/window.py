@@ -26,7 +26,7 @@ from app.chat.turns import ChatService
 from app.errors import AppError
 from app.settings import Settings
 from app.sizing.planner import Planner
-from app.ui import aio, geometry, layout, motion, theme
+from app.ui import aio, geometry, keyboard, layout, motion, theme
 from app.ui.banner import Banner, Notice
 from app.ui.chat_settings_dialog import ChatSettingsDialog
 from app.ui.chat_tab import ChatTab
@@ -208,6 +208,7 @@ class Window(QMainWindow):
         self.workspace.front_changed.connect(self._show_front)
         self.model.state_changed.connect(self._show_model)
         self.model.starter_chosen.connect(self.focusComposer)
+        self.banner.left.connect(self.focusComposer)
         self.model_button.starter_requested.connect(self.model.use_starter)
         self.model_button.file_requested.connect(self.model.choose_file)
         self.model_button.unload_requested.connect(self.model.unload)
@@ -242,9 +243,11 @@ class Window(QMainWindow):
 
     def nextTab(self) -> None:
         self.tabs.step(1)
+        self._enter_tab()
 
     def previousTab(self) -> None:
         self.tabs.step(-1)
+        self._enter_tab()
 
     def stop(self) -> None:
         if self.workspace.front is not None:
@@ -283,7 +286,10 @@ class Window(QMainWindow):
 
     def toggleSidebar(self) -> None:
         visible = self.sidebar.isHidden()
+        typing = keyboard.is_in(self.sidebar)
         self.sidebar.setVisible(visible)
+        if typing:
+            self.focusComposer()
         self._preferences.update(sidebar_visible=visible)
 
     def openModel(self) -> None:
@@ -318,6 +324,12 @@ class Window(QMainWindow):
         last = self.tabs.count() - 1
         if number == 9 or number - 1 <= last:
             self.tabs.setCurrentIndex(last if number == 9 else number - 1)
+            self._enter_tab()
+
+    def _enter_tab(self) -> None:
+        """Keys that lead to a tab lead into it, from wherever beside the tabs they were pressed."""
+        if not keyboard.is_in(self.tabs):
+            self.focusComposer()
 
     @aio.async_slot
     async def _ask_chat_settings(self, conversation_id: int) -> None:
@@ -340,7 +352,7 @@ class Window(QMainWindow):
         front = self.workspace.front
         self.sidebar.list.select(front.id if front else None)
         title = one_line(self.workspace.title(front.id), 80) if front else ""
-        self.setWindowTitle(f"{title} – Tutti" if title else "Tutti")
+        self.setWindowTitle(f"{title} — Tutti" if title else "Tutti")
 
     def _beat(self) -> None:
         swollen = self.pulse.swollen

@@ -21,7 +21,7 @@ from app.chat.events import (
 from app.chat.models import Conversation, TabState
 from app.chat.ports import ConversationStore
 from app.chat.turns import ChatService
-from app.ui import accessible, aio, states
+from app.ui import accessible, aio, keyboard, states
 from app.ui.banner import Banner, Notice
 from app.ui.chat_tab import ChatTab
 from app.ui.conversation_model import ConversationModel, shown_title
@@ -197,9 +197,12 @@ class Workspace(QObject):
 
     def _take(self, page: ChatTab) -> None:
         self._pages.pop(page.id, None)
+        typing = keyboard.is_in(page)
         self._tabs.take(page)
         page.hide()
         page.setParent(self._tabs)
+        if typing and self.front is not None:
+            self.front.focus_composer()
         self._save.request()
 
     def _front_changed(self, *_: int) -> None:

@@ -106,6 +106,41 @@ def test_a_client_that_does_not_read_is_bounded_and_disturbs_nobody() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("begun", [b"", b"POST /v1/chat/completions HTTP/1.1\r\nHost: local"])
+def test_a_request_that_does_not_come_is_not_waited_for(begun: bytes) -> None:
+    async def run() -> None:
+        async with running(times=Times(head=0.05)) as api:
+            reader, writer = await api.open()
+            writer.write(begun)
+            assert await reader.read() == b""
+            writer.close()
+            # Nor is a second one on the same connection.
+            reader, writer = await api.open()
+            writer.write(head("GET", "/health", {"connection": "keep-alive"}) + begun)
+            assert parse(await reader.read()).status == 200
+            writer.close()
+            assert (await api.post(HELLO)).status == 200
+
+    asyncio.run(run())
+
+
+def test_an_answer_may_take_longer_than_a_request() -> None:
+    async def run() -> None:
+        generator = gated(Text("late"))
+        async with running(generator, times=Times(head=0.02, keep_alive=0.02)) as api:
+            reader, writer = await api.open()
+            writer.write(chat(STREAM))
+            early = b""
+            for _ in range(4):
+                early += await reader.readuntil(b": keep-alive\n\n")
+            free(generator, 4)
+            stream = read_stream(parse(early + await reader.read()).body)
+            writer.close()
+            assert stream.text == "late"
+
+    asyncio.run(run())
+
+
 def test_a_client_that_does_not_read_is_dropped_after_a_while() -> None:
     async def run() -> None:
         # One piece that no buffer takes, and then silence: only the drop can end it.

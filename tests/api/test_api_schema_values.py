@@ -22,7 +22,10 @@ BODIES = [
     ('{"messages":[{"role":"wizard","content":"x"}]}', "messages[0].role"),
     ('{"messages":[{"role":"user","content":{"a":1}}]}', "messages[0].content"),
     ('{"messages":[{"role":"user","content":null}]}', "messages[0].content"),
-    (f'{{{M},"foo":NaN}}', None),
+    (f'{{{M},"foo":NaN}}', "foo"),
+    (f'{{{M},"foo":{{"bar":[1,[-Infinity]]}}}}', "foo.bar[1][0]"),
+    (f'{{{M},"{"f" * 500}":NaN}}', "f" * 80),
+    (f'{{{M},"foo":NaN,"foo":1}}', "body"),
 ]
 VALUES = {
     "temperature": ["NaN", "Infinity", "-1", "1e400", '"hot"', "[]", "999999"],

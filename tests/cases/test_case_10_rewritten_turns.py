@@ -12,13 +12,15 @@ from tests import tiny_models
 from tests.cases.whole import RealModel, user
 from tests.engine.conftest import MakeRig
 from tests.gui.desk import Desk
-from tests.replaying import moments, read_log, read_with_cuts, replay
+from tests.replaying import Replay, moments, read_log, read_with_cuts
 
 pytestmark = pytest.mark.slow
 
 TURNS = 10
 THOUGHT = 100
 BATCH = 64
+CLOSE = 0.75
+"""Between logits whose best is 20 above the mean: in a pool with holes the same cells are added up in another order."""
 FORGETFUL = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' }}"
     "{% if message['role'] == 'assistant' %}{{ message['content'].split('</think>')[-1] }}"
@@ -56,14 +58,13 @@ def test_what_two_prompts_begin_with_is_read_once(
     at_work(scenario, model)
     facts = {"pool_tokens": 4096, "batch": BATCH, "most_running": 8}
     records = read_log(decode_log)
-    outputs = replay(make_rig(path, **facts).backend, records)
-    told = list(zip(moments(records), outputs, strict=True))
+    again = Replay(make_rig(path, **facts).backend).run(records)
+    assert again.chosen == again.told
     firsts = {tuple(submit.tokens) for submit in model.prompts.asked}
     compared = 0
-    for moment, output in told:
-        if moment.tokens in firsts and kind == "attention":
-            fresh = make_rig(path, **facts)
-            logits = read_with_cuts(fresh.backend, moment.tokens, moment.cuts)
-            assert np.array_equal(logits, output[2])
+    for moment, output in zip(moments(records), again.outputs, strict=True):
+        if moment.tokens in firsts:
+            logits = read_with_cuts(make_rig(path, **facts).backend, moment.tokens, moment.cuts)
+            assert np.abs(logits - output[2]).max() < CLOSE
             compared += 1
-    assert compared == (TURNS if kind == "attention" else 0)
+    assert compared == TURNS

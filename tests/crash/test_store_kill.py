@@ -15,6 +15,7 @@ import pytest
 from app.chat.models import Message, Role, Status
 from app.store.conversations import open_store
 from app.store.database import Database
+from app.store.migrations import STEPS
 from tests.crash.store_child import CHATS, FINISHED_TURNS, LONG, NEWER, fill
 
 ROOT = Path(__file__).parents[2]
@@ -122,10 +123,10 @@ def test_kill_during_an_update(tmp_path: Path, seed: int) -> None:
     said = killed_after("update", path, "opening", random.Random(seed).randrange(54))
     assert all(json.loads(line)[0] != "closed" for line in said)
     assert integrity(path) == [("ok",)]
-    backup = path.with_name("chats.v1.backup.db")
+    backup = path.with_name(f"chats.v{len(STEPS)}.backup.db")
     if any(json.loads(line)[0] == "updated" for line in said):
         with closing(sqlite3.connect(backup)) as connection:
-            assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+            assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
             assert connection.execute("SELECT count(*) FROM messages").fetchone() == (1000,)
 
     async def again() -> list[tuple[str, int]]:

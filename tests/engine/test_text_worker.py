@@ -271,7 +271,8 @@ def test_case_19_tags_and_names_that_a_plain_renderer_does_not_know(patched: Pat
         "{% if loop.last %}{%- break %}{% endif %}{% endfor %}"
     )
     model = patched({TEMPLATE: text_value(tags), f"{TEMPLATE}.tool_use": text_value("{% bad")})
-    assert model.loaded.notes == ()
+    (note,) = model.loaded.notes
+    assert "writes the date into the prompt" in note
     assert model.text(model.child.render(ChatLine("user", "hi"))).endswith("hi")
     model = patched({TEMPLATE: None})
     assert model.loaded.format_name == "ChatML"

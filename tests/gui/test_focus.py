@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from app.chat.ports import Text
+from app.ui.banner import Notice
 from tests.fakes import FakeGenerator
 from tests.gui.desk import turns_of_the_loop, until
 
@@ -125,5 +126,52 @@ def test_the_transcript_shows_that_the_keys_are_its(with_desk):
         assert ringed.pixelColor(0, 40) != before.pixelColor(0, 40)
         desk.front.focus_composer()
         assert transcript.grab().toImage().pixelColor(0, 40) == before.pixelColor(0, 40)
+
+    with_desk(scenario)
+
+
+def test_a_closed_tab_leaves_the_keyboard_to_the_message_box_of_the_next(with_desk):
+    async def scenario(desk):
+        desk.control(Qt.Key.Key_T)
+        await until(lambda: len(desk.tabs) == 2)
+        await desk.say("hello")
+        await desk.answered()
+        desk.control(Qt.Key.Key_W)
+        await until(lambda: len(desk.tabs) == 1)
+        assert desk.front.composer.edit.hasFocus()
+
+    with_desk(scenario)
+
+
+def test_keys_that_lead_to_a_tab_lead_into_it(with_desk):
+    async def scenario(desk):
+        desk.control(Qt.Key.Key_T)
+        await until(lambda: len(desk.tabs) == 2)
+        for key in (Qt.Key.Key_1, Qt.Key.Key_Tab):
+            desk.control(Qt.Key.Key_K)
+            assert desk.focus().objectName() == "searchField"
+            desk.control(key)
+            assert desk.front.composer.edit.hasFocus()
+        desk.control(Qt.Key.Key_K)
+        desk.control(Qt.Key.Key_B)
+        assert desk.window.sidebar.isHidden()
+        assert desk.front.composer.edit.hasFocus()
+        bar = desk.window.tabs.tabBar()
+        bar.setFocus()
+        desk.control(Qt.Key.Key_2)
+        assert bar.hasFocus(), "in the row of tabs the keyboard stays there"
+
+    with_desk(scenario)
+
+
+def test_the_keyboard_comes_back_from_a_notice(with_desk):
+    async def scenario(desk):
+        for button in ("noticeAction", "noticeDismiss"):
+            desk.window.banner.post(Notice("Something.", action="Act"))
+            found = desk.find(QAbstractButton, button)
+            found.setFocus()
+            QTest.keyClick(found, Qt.Key.Key_Space)
+            assert not desk.window.banner.isVisible()
+            assert desk.front.composer.edit.hasFocus()
 
     with_desk(scenario)

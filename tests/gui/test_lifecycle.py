@@ -8,7 +8,7 @@ import re
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QToolButton, QWidget
 
 from app.chat.models import TabState
 from app.chat.ports import Text, Waiting
@@ -191,7 +191,7 @@ def test_a_deleted_chat_stops_and_comes_nowhere_else(with_desk):
         await until(lambda: all("piece1" in text_of(tab) for tab in desk.tabs))
         desk.window.workspace.delete(desk.tabs[1].id)
         await until(lambda: desk.generator.closed_early == 1)
-        desk.window.banner.expire_all()
+        desk.click(desk.find(QToolButton, "noticeDismiss"))
         release(desk, 200)
         await until(lambda: not desk.window.workspace.busy())
         for tab, number in zip(desk.tabs, (0, 2), strict=True):

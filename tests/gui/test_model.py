@@ -151,6 +151,49 @@ def test_a_failed_load_says_why(with_desk):
     with_desk(scenario)
 
 
+def test_a_file_that_is_no_model_ends_nothing(with_desk):
+    async def scenario(desk):
+        await desk.say("hello")
+        await until(desk.window.workspace.busy)
+        desk.host.refusals["/letter.gguf"] = "“letter.gguf” is not a model."
+        desk.window.model.load("/letter.gguf")
+        await until(lambda: desk.window.banner.text() == "“letter.gguf” is not a model.")
+        assert desk.find(QPushButton, "noticeAction").text() == "Open another file…"
+        assert desk.host.loads == []
+        assert desk.host.state.phase is ModelPhase.READY
+        assert desk.window.workspace.busy()
+        desk.window.model.load("/models/other.gguf")
+        await until(lambda: "loading other ends" in desk.window.banner.text())
+        assert desk.host.loads == []
+
+    import asyncio
+
+    with_desk(scenario, generator=FakeGenerator([[Text("x")]], gate=asyncio.Semaphore(0)))
+
+
+def test_of_two_files_the_later_is_loaded(with_desk):
+    async def scenario(desk):
+        desk.window.model.load("/one.gguf")
+        desk.window.model.load("/two.gguf")
+        await until(lambda: desk.host.loads)
+        await turns_of_the_loop()
+        assert desk.host.loads == ["/two.gguf"]
+
+    with_desk(scenario)
+
+
+def test_from_a_model_that_cannot_be_loaded_one_click_leads_back(with_desk):
+    async def scenario(desk):
+        desk.host.move(phase=ModelPhase.LOADING, path="/broken.gguf", name="broken")
+        desk.host.move(phase=ModelPhase.FAILED, error="“broken.gguf” is damaged.")
+        back = desk.find(QPushButton, "noticeAction")
+        assert back.text() == "Back to fake"
+        desk.click(back)
+        await until(lambda: desk.host.loads == ["/models/fake.gguf"])
+
+    with_desk(scenario)
+
+
 def test_settings_of_the_model_offer_a_reload(with_desk):
     async def scenario(desk):
         desk.preferences.update(theme="dark")

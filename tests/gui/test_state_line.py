@@ -1,6 +1,7 @@
 """The line above the composer: a hint can be read while an answer streams."""
 
 import pytest
+from PySide6.QtWidgets import QLabel
 
 from app.chat.events import TurnState
 from app.chat.models import TabState
@@ -41,3 +42,17 @@ def test_a_newer_hint_takes_the_place_of_an_older(line):
     line.hint("two")
     line.show_turn(writing(31))
     assert line.text() == "two"
+
+
+def test_the_figures_are_whole_while_there_is_room_and_the_words_have_the_rest(line, qtbot):
+    line.show_context(1_164, 8_192)
+    line.show_turn(TurnState(TabState.FAILED, error="No room. " * 40))
+    line.resize(400, 24)
+    line.show()
+    words, figures = (line.findChild(QLabel, name) for name in ("stateText", "contextText"))
+    needed = figures.fontMetrics().horizontalAdvance(figures.text())
+    assert needed <= figures.contentsRect().width() <= needed + 2
+    assert words.geometry().right() >= figures.geometry().left() - 8
+    line.show_context(0, 0)
+    line.layout().activate()
+    assert words.geometry().right() >= line.width() - 16

@@ -1,20 +1,29 @@
-"""How the tabs share their room: the title first, then the word, and a button to close where the mouse is."""
+"""How the tabs share their room: title and state in words, and a button to close where the mouse is."""
 
 import pytest
-from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QFontMetricsF, QHoverEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QBitmap, QFontMetricsF, QHoverEvent, QImage, QRegion
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QTabBar, QToolButton
+from PySide6.QtWidgets import QApplication, QTabBar, QToolButton, QWidget
 
 from app.chat.events import TurnChanged, TurnState
 from app.chat.models import TabState
 from app.chat.ports import ModelPhase
 from app.ui import states, theme
-from app.ui.tab_label import TabLabel, fitting_word
+from app.ui.tab_label import TabLabel, fitting
 from app.ui.tabs import NARROWEST
 from tests.gui.desk import turns_of_the_loop, until
 
 WRITING = TurnState(TabState.WRITING, tokens_per_second=31.2)
+STATES = [
+    TurnState(TabState.WAITING, place=2),
+    TurnState(TabState.READING, done=43, total=100),
+    WRITING,
+    TurnState(TabState.DONE_UNREAD),
+    TurnState(TabState.STOPPED),
+    TurnState(TabState.FAILED, error="No room."),
+]
+"""The states that a tab shows in words."""
 
 
 async def open_tabs(desk, count, width=1120):
@@ -35,6 +44,14 @@ def label_of(bar, index):
     return label
 
 
+def ink_of(label):
+    """The part of a label that is painted."""
+    picture = QImage(label.size(), QImage.Format.Format_ARGB32)
+    picture.fill(Qt.GlobalColor.transparent)
+    label.render(picture, QPoint(), QRegion(), QWidget.RenderFlag.IgnoreMask)
+    return QRegion(QBitmap.fromImage(picture.createAlphaMask())).boundingRect()
+
+
 def close_of(bar, index):
     button = bar.tabButton(index, QTabBar.ButtonPosition.RightSide)
     assert isinstance(button, QToolButton)
@@ -49,20 +66,46 @@ def point_at(bar, index):
     QApplication.sendEvent(bar, event)
 
 
-def test_four_tabs_of_a_small_window_show_their_titles(with_desk):
+@pytest.mark.parametrize("turn", STATES, ids=lambda turn: turn.state.value)
+def test_four_tabs_of_a_small_window_say_title_and_state_in_words(with_desk, turn):
     async def scenario(desk):
         bar = await open_tabs(desk, 4)
         for page in desk.tabs:
-            desk.window.workspace.handle(TurnChanged(page.id, WRITING))
+            desk.window.workspace.handle(TurnChanged(page.id, turn))
         await turns_of_the_loop()
         room = bar.rect()
         for index in range(4):
             assert room.contains(bar.tabRect(index))
-            title, _ = label_of(bar, index).shown()
-            assert title.strip("\u2068\u2069").startswith("Write")
+            title, word = label_of(bar, index).shown()
+            assert title.strip("\u2068\u2069").startswith("Write a")
+            assert word in states.words(turn)
         assert not bar.findChild(QToolButton, "ScrollLeftButton").isVisible()
-        words = [label_of(bar, index).shown()[1] for index in range(3)]
-        assert words == ["31/s"] * 3
+
+    with_desk(scenario)
+
+
+@pytest.mark.parametrize("turn", STATES, ids=lambda turn: turn.state.value)
+def test_the_narrowest_tab_has_a_word_for_every_state(with_desk, turn):
+    async def scenario(desk):
+        bar = await open_tabs(desk, 12, width=900)
+        assert bar.tabRect(0).width() == theme.px(NARROWEST)
+        desk.window.workspace.handle(TurnChanged(desk.tabs[0].id, turn))
+        assert label_of(bar, 0).shown()[1] in states.words(turn)
+
+    with_desk(scenario)
+
+
+def test_words_stand_below_the_title_and_an_idle_title_in_the_middle(with_desk):
+    async def scenario(desk):
+        bar = await open_tabs(desk, 1)
+        label = label_of(bar, 0)
+        ink = ink_of(label)
+        assert abs(ink.center().y() - label.rect().center().y()) <= 3
+        desk.window.workspace.handle(TurnChanged(desk.tabs[0].id, WRITING))
+        ink = ink_of(label)
+        assert label.rect().contains(ink)
+        assert ink.top() < label.height() // 4
+        assert ink.bottom() > 3 * label.height() // 4
 
     with_desk(scenario)
 
@@ -108,7 +151,7 @@ def test_the_button_does_not_cover_what_the_label_says(with_desk):
         bar = await open_tabs(desk, 4)
         desk.window.workspace.handle(TurnChanged(desk.tabs[3].id, WRITING))
         label, button = label_of(bar, 3), close_of(bar, 3)
-        text = label._text_rect().translated(label.pos())
+        text = label.text_rect().translated(label.pos())
         assert text.right() <= button.geometry().left()
         assert label.geometry().right() <= bar.tabRect(3).right()
 
@@ -116,30 +159,36 @@ def test_the_button_does_not_cover_what_the_label_says(with_desk):
 
 
 @pytest.mark.parametrize(
-    ("room", "word"), [(400, "31 tok/s"), (170, "31 tok/s"), (105, "31/s"), (70, "")]
+    ("kept", "word"), [(0, "Writing, 31 tok/s"), (1, "31 tok/s"), (2, "31/s"), (3, "")]
 )
-def test_the_word_gives_way_to_the_title(qapp, room, word):
+def test_the_words_are_as_many_as_there_is_room_for(qapp, kept, word):
     theme.apply(qapp, "light")
     metrics = QFontMetricsF(theme.body_font(theme.SMALL_PX))
-    assert fitting_word(WRITING, 300, room, metrics) == word
-    assert fitting_word(WRITING, 10, max(room, 90), metrics) == "31 tok/s"
+    words = states.words(WRITING)
+    room = metrics.horizontalAdvance(words[kept]) if kept < len(words) else 10
+    assert fitting(words, room, metrics) == word
 
 
 @pytest.mark.parametrize(
-    ("turn", "short"),
+    ("turn", "words"),
     [
-        (TurnState(TabState.WAITING, place=2), "2nd"),
-        (TurnState(TabState.WAITING), ""),
-        (TurnState(TabState.READING, done=43, total=100), "43 %"),
-        (WRITING, "31/s"),
-        (TurnState(TabState.WRITING, tokens_per_second=3.14), "3.1/s"),
-        (TurnState(TabState.WRITING), ""),
-        (TurnState(TabState.FAILED, error="No room."), ""),
-        (TurnState(), ""),
+        (TurnState(TabState.WAITING, place=2), ("Waiting, 2nd", "2nd")),
+        (TurnState(TabState.WAITING), ("Waiting",)),
+        (TurnState(TabState.WAITING, why="the model is loading"), ("Loading",)),
+        (TurnState(TabState.READING, done=43, total=100), ("Reading 43 %", "43 %")),
+        (
+            TurnState(TabState.WRITING, tokens_per_second=3.14),
+            ("Writing, 3.1 tok/s", "3.1 tok/s", "3.1/s"),
+        ),
+        (TurnState(TabState.WRITING), ("Writing",)),
+        (TurnState(TabState.DONE_UNREAD), ("Done, unread", "New")),
+        (TurnState(TabState.STOPPED), ("Stopped",)),
+        (TurnState(TabState.FAILED, error="No room."), ("Failed",)),
+        (TurnState(), ()),
     ],
 )
-def test_short_words(turn, short):
-    assert states.short_word(turn) == short
+def test_the_words_of_a_tab(turn, words):
+    assert states.words(turn) == words
 
 
 def test_what_is_not_seen_is_not_drawn(with_desk):

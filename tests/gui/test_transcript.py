@@ -1,5 +1,7 @@
 """What the transcript shows and offers."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -97,7 +99,7 @@ def test_a_streaming_answer_without_text_says_so(view: Transcript, chat: Chat) -
 def test_a_broken_answer_says_why_and_offers_retry(
     view: Transcript, chat: Chat, qtbot: QtBot, status: Status, text: str, error: str, shown: str
 ) -> None:
-    view.set_messages([chat.user("q"), chat.answer(text, status, error=error), chat.user("next")])
+    view.set_messages([chat.user("q"), chat.answer(text, status, error=error)])
     assert shown in view.plain_text()
     (retry,) = buttons(view, "retryButton")
     assert retry.accessibleName() == "Retry answer"
@@ -178,6 +180,22 @@ def test_actions_show_for_the_last_answer_under_the_mouse_and_with_the_focus(
     qtbot.waitUntil(lambda: revealed(view, "copyAnswer") == [True, True])
     view.setFocus()
     qtbot.waitUntil(lambda: revealed(view, "copyAnswer") == [False, True])
+
+
+def test_only_the_last_message_can_be_written_anew(view: Transcript, chat: Chat) -> None:
+    chat.user("one")
+    chat.answer("half", Status.STOPPED)
+    chat.user("two")
+    chat.answer("whole")
+    chat.user("three")
+    view.set_messages(chat.made)
+    assert buttons(view, "retryButton") == buttons(view, "regenerateButton") == []
+    assert len(buttons(view, "copyAnswer")) == 2
+    view.add_message(chat.answer("whole"))
+    assert len(buttons(view, "regenerateButton")) == 1
+    view.update_message(replace(chat.made[-1], status=Status.STOPPED))
+    assert buttons(view, "regenerateButton") == []
+    assert len(buttons(view, "retryButton")) == 1
 
 
 def test_the_focus_of_a_button_that_leaves_the_view_goes_to_the_transcript(

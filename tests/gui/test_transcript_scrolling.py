@@ -111,6 +111,27 @@ def test_reaching_the_end_resumes_following(
     assert view.flow.at_end
 
 
+@pytest.mark.parametrize("way", ["resize", "remove"])
+def test_an_end_that_comes_into_view_is_followed_again(
+    view: Transcript, chat: Chat, way: str
+) -> None:
+    chat.user("Question?")
+    answer = chat.answer("para\n\n" * 30, Status.STREAMING)
+    view.set_messages(chat.made)
+    wheel(view, 2)
+    assert not view.following
+    if way == "resize":
+        view.resize(900, 2_000)
+    else:
+        view.remove_from(answer.id)
+        answer = chat.answer("", Status.STREAMING)
+        view.add_message(answer)
+    assert view.following
+    assert not jump_button(view).isVisible()
+    stream(view, answer.id, "last words\n\n" * 80, 200)
+    assert view.flow.at_end
+
+
 def test_the_place_survives_a_resize_and_a_hidden_time(
     view: Transcript, qtbot: QtBot, streaming: Message
 ) -> None:

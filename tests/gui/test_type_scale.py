@@ -57,7 +57,7 @@ def test_the_scale_follows_the_systems_font(sized, points, scale):
 
 def test_it_leaves_the_screen_room_for_the_window(sized):
     height = QApplication.primaryScreen().availableGeometry().height()
-    assert sized(200) <= height / 420 + 0.04
+    assert sized(200) <= height / theme.LOWEST + 0.04
     assert theme.px(geometry.SMALLEST[1]) <= height + 20
 
 
@@ -131,6 +131,22 @@ def hidden_words(child):
     ):
         return False
     return child.width() < QFontMetricsF(child.font()).horizontalAdvance(child.text())
+
+
+@pytest.mark.parametrize("points", [8, 10, 16, 24])
+def test_the_controls_beside_the_tabs_stand_in_the_middle_of_the_row(sized, with_desk, points):
+    sized(points)
+
+    async def scenario(desk):
+        await turns_of_the_loop()
+        tabs = desk.window.tabs
+        row = tabs.tabBar().geometry()
+        for name in ("sidebarButton", "newTabButton", "modelButton", "menuButton"):
+            control = desk.find(QAbstractButton, name)
+            middle = control.mapTo(tabs, control.rect().center()).y()
+            assert abs(middle - row.center().y()) <= 2, name
+
+    with_desk(scenario)
 
 
 @pytest.mark.parametrize("points", [8, 10, 16, 24])

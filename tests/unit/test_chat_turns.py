@@ -764,17 +764,6 @@ def test_an_unsubscribed_listener_hears_nothing(run: Callable[..., None]) -> Non
     run(scenario)
 
 
-def test_the_window_keeps_its_tabs_and_values(run: Callable[..., None]) -> None:
-    async def scenario(room: Room) -> None:
-        chat = await room.chat()
-        await room.service.set_open_tabs([chat], 0)
-        await room.service.set_value("geometry", b"x")
-        assert await room.service.open_tabs() == ((chat,), 0)
-        assert await room.service.value("geometry") == b"x"
-
-    run(scenario)
-
-
 # --- reasoning, and the tokens that were fed --------------------------------------------------------------------
 
 

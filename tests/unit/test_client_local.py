@@ -3,6 +3,7 @@
 import asyncio
 import gc
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -547,6 +548,24 @@ def test_a_load_that_breaks_by_a_bug_is_a_failed_load_and_the_bug_is_told() -> N
         await turns()
         assert [type(context["exception"]) for context in seen] == [KeyError]
         assert made.engine.stops == 1
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_file_is_looked_at_and_nothing_ends_for_it(tmp_path: Path) -> None:
+    letter = tmp_path / "letter.gguf"
+    letter.write_text("Dear reader")
+
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        task = await made.ask("hi")
+        with pytest.raises(ModelError, match=r"“letter\.gguf” is not a model in the GGUF format"):
+            await made.model.check(str(letter))
+        assert made.model.state.phase is ModelPhase.READY
+        made.write("on", end=FinishReason.STOP)
+        assert (await task)[-1].reason is FinishReason.STOP
         await made.model.close()
 
     run(scenario())

@@ -138,6 +138,22 @@ def test_an_unresolved_library_fails_the_smoke_test(tmp_path: Path) -> None:
         smoke.check_libraries(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("library", "wanted_by", "needed"),
+    [
+        ("libwayland-cursor.so.0", "_internal/PySide6/Qt/plugins/platforms/libqwayland.so", False),
+        ("libwayland-client.so.0", "_internal/PySide6/Qt/lib/libQt6WlShellIntegration.so.6", False),
+        ("libwayland-egl.so.1", "_internal/PySide6/Qt/lib/libQt6Gui.so.6", True),
+        ("libxcb-cursor.so.0", "_internal/PySide6/Qt/plugins/platforms/libqwayland.so", True),
+        ("libgomp.so.1", "_internal/llama_cpp/lib/libggml-cpu.so.0", True),
+    ],
+)
+def test_only_waylands_own_libraries_may_be_missing_where_there_is_no_wayland(
+    library: str, wanted_by: str, needed: bool
+) -> None:
+    assert smoke.is_needed(library, wanted_by) is needed
+
+
 def test_a_failing_selftest_is_reported_with_what_it_said(tmp_path: Path) -> None:
     program = tmp_path / "tutti"
     program.write_text('#!/bin/sh\necho "$1 in $PWD with $HOME"; exit 3\n')
