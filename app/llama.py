@@ -15,7 +15,7 @@ from importlib import metadata
 from typing import Any
 
 from app import __version__
-from app.wire import Device
+from app.device import Device
 
 _LOG = logging.getLogger(__name__)
 _LEVEL_WARN, _LEVEL_ERROR = 3, 4

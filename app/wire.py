@@ -10,6 +10,7 @@ Closing the pipe means that the parent is gone, or that the child is.
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+from app.device import Device
 from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
 
 PROTOCOL = 3
@@ -95,17 +96,6 @@ class LoadParams:
 
 
 # --- both children -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """What llama.cpp can compute on; of memory, in bytes, it says something useful of a GPU only."""
-
-    name: str
-    description: str
-    gpu: bool
-    memory: int = 0
-    memory_free: int = 0
 
 
 @dataclass(frozen=True, slots=True)

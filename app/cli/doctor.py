@@ -22,8 +22,8 @@ import psutil
 from app import __version__, paths
 from app.cli.libraries import missing_libraries
 from app.cli.say import say
+from app.device import Device
 from app.errors import EngineDied
-from app.wire import Device
 
 PACKAGES = ("pyside6-essentials", "qasync", "llama-cpp-python", "starlette", "uvicorn")
 

@@ -13,10 +13,10 @@ from typing import Protocol
 from app.client.clock import Clock, LoopClock, Timer
 from app.client.death import Death
 from app.client.process import PATIENCE, ChildProcess, Entry, OnDeath, OnMessage, Patience
+from app.device import Device
 from app.errors import EngineDied, ModelError
 from app.wire import (
     PROTOCOL,
-    Device,
     Heartbeat,
     Load,
     Loaded,

@@ -15,11 +15,11 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from app import __version__, log
+from app.device import Device
 from app.pump import Pump
 from app.wire import (
     PROTOCOL,
     Abort,
-    Device,
     Forget,
     Heartbeat,
     LastWords,

@@ -8,7 +8,7 @@ import pytest
 from app.__main__ import main
 from app.cli.doctor import DatabaseState, Report, as_text, database
 from app.cli.libraries import QT_LIBRARIES, missing_libraries
-from app.wire import Device
+from app.device import Device
 
 
 def test_the_report_is_json_and_names_what_there_is(
