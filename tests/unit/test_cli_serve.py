@@ -63,7 +63,7 @@ def test_a_model_that_does_not_fit_is_said(
 ) -> None:
     arguments = parser().parse_args(["serve", "--profile", "production"])
     planned(arguments, Planner(lambda: Machine(1 << 20, 2)), str(talker))
-    assert "more than can be spared" in capsys.readouterr().err
+    assert "more memory than can be spared" in capsys.readouterr().err
 
 
 def test_flags_win_over_the_profile(talker: Path) -> None:
