@@ -6,6 +6,7 @@ import sqlite3
 import sys
 from array import array
 from collections.abc import Sequence
+from typing import get_type_hints
 
 from app.chat.models import (
     EFFORTS,
@@ -19,7 +20,7 @@ from app.chat.models import (
     Usage,
     clean,
 )
-from app.settings import Settings, check
+from app.settings import check
 
 CONVERSATION = "id, title, created, updated, draft, unread, settings"
 MESSAGE = (
@@ -112,13 +113,12 @@ def settings_from(text: str) -> ConversationSettings:
         return ConversationSettings()
     if not isinstance(raw, dict):
         return ConversationSettings()
-    general = Settings()
     prompt, most = raw.get("system_prompt"), raw.get("max_answer_tokens")
     thinking, effort = raw.get("thinking"), raw.get("effort")
     return ConversationSettings(
         clean(prompt) if isinstance(prompt, str) else None,
         _sampling(raw.get("sampling")),
-        most if check("max_answer_tokens", most, general.max_answer_tokens) else None,
+        most if check("max_answer_tokens", most, int) else None,
         thinking if isinstance(thinking, bool) else None,
         next((known for known in EFFORTS if known == effort), ""),
     )
@@ -129,9 +129,8 @@ def _sampling(raw: object) -> Sampling | None:
         return None
     usual = Sampling()
     good: dict[str, object] = {}
-    for item in dataclasses.fields(Sampling):
-        default = getattr(usual, item.name)
-        if item.name in raw and check(item.name, raw[item.name], default):
-            value = raw[item.name]
-            good[item.name] = float(value) if isinstance(default, float) else value
+    for name, kind in get_type_hints(Sampling).items():
+        value = raw.get(name)
+        if name in raw and check(name, value, kind):
+            good[name] = float(value) if kind is float else value
     return dataclasses.replace(usual, **good)  # type: ignore[arg-type]

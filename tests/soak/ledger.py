@@ -59,9 +59,8 @@ class Ledger:
         return len(self._open)
 
     def submitted(self, submit: Submit) -> None:
-        """What goes on after a death has fewer tokens to write, and what is only read has none."""
-        chat = self.chats.get(submit.owner)
-        if chat is not None and submit.max_tokens == chat.limit:
+        """What goes on after a death has something written already, and what is only read has nothing to write."""
+        if submit.owner in self.chats and not submit.written and submit.max_tokens != 0:
             self.prompts[submit.owner] = submit
 
     def hear(self, event: ChatEvent) -> None:

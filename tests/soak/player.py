@@ -111,7 +111,10 @@ class Player:
         chat = (await world.chat.create()).id
         system = dice.choice(SYSTEM)
         world.ledger.chats[chat] = Chat(limit, sampling.temperature == 0)
-        await world.chat.set_settings(chat, ConversationSettings(system, sampling, limit))
+        await world.chat.set_settings(
+            chat,
+            ConversationSettings(system_prompt=system, sampling=sampling, max_answer_tokens=limit),
+        )
         self.chats.append(chat)
         world.trace(f"chat {chat}: {limit} tokens, temperature {sampling.temperature}")
         return chat
@@ -288,7 +291,12 @@ class Player:
             return
         chat = (await world.chat.create()).id
         world.ledger.chats[chat] = Chat(8, greedy=True, poisoned=True)
-        await world.chat.set_settings(chat, ConversationSettings("", Sampling(temperature=0), 8))
+        await world.chat.set_settings(
+            chat,
+            ConversationSettings(
+                system_prompt="", sampling=Sampling(temperature=0), max_answer_tokens=8
+            ),
+        )
         before = world.ledger.ends["set aside"]
         await self.send(chat, f"{POISON} {self.words(dice)}")
         await world.until(lambda: not world.chat.turn(chat).busy, "the end of a poisoned request")

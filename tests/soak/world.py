@@ -51,7 +51,11 @@ class World:
         self.ledger = Ledger(trace)
         self.params = LoadParams("")
         means = Means(self.house.make_engine, self.house.make_text, delays=(0.05, 0.2))
-        self.model = LocalModel(lambda path: replace(self.params, path=path), means=means)
+        self.model = LocalModel(
+            lambda path: replace(self.params, path=path),
+            states_folder=str(self.states),
+            means=means,
+        )
         self.chat = ChatService(store, self.model, Settings)
         self.chat.subscribe(self.ledger.hear)
         self.house.on_submit = self.ledger.submitted
