@@ -227,7 +227,7 @@ def test_the_models_name_gives_way_to_the_titles_of_the_tabs(with_desk):
         button = desk.window.model_button
         desk.host.move(phase=ModelPhase.READY, name=NAME)
         seen = []
-        for count, width in ((4, 1300), (4, 1020), (6, 1020)):
+        for count, width in ((4, 1300), (4, 1120), (6, 1020)):
             await open_tabs(desk, count, width=width)
             seen.append((button.text(), button.toolButtonStyle(), button.width()))
             assert NAME in button.toolTip()
