@@ -13,7 +13,7 @@ from tests.replaying import read_log
 
 pytestmark = pytest.mark.slow
 
-LONG = 6_000
+LONG = 9_000
 STEPS = -(-LONG // Pace().floor) + 20
 """With the smallest chunk that there is; how large it is really, depends on what a step costs on this machine."""
 
@@ -43,7 +43,7 @@ def test_the_stream_goes_on_in_every_step_and_the_short_one_comes_first(
             assert answer.usage.completion_tokens == 8
         await until(lambda: model.status.running == 0, "an idle engine")
 
-    model = RealModel(talker, pool_tokens=16_384)
+    model = RealModel(talker, pool_tokens=16_384, batch=32)
     at_work(scenario, model, current=settings())
     calls = [record["decode"] for record in read_log(decode_log) if "decode" in record]
     stream = calls[0]["sequences"][0]

@@ -184,7 +184,7 @@ class Player:
         self.world.chat.stop_warming(chat)
         self._stopping(chat)
         self.world.chat.stop(chat)
-        await self.world.chat.set_open_tabs([one for one in self.chats if one != chat], 0)
+        await self.world.store.set_open_tabs([one for one in self.chats if one != chat], 0)
 
     async def _delete(self, dice: random.Random) -> None:
         chat = await self._a_chat(dice)
