@@ -171,7 +171,7 @@ class Engine:
     def _start(self, sequence: Sequence, slot: Slot) -> None:
         sequence.slot = slot
         slot.owner = sequence.owner
-        sequence.waited = 0
+        sequence.elapsed = 0
         sequence.place = 0
         if self._pool.wants_tips:
             self._pool.keep_tip(slot)
@@ -300,16 +300,16 @@ class Engine:
             self._finish(victim, FinishReason.ERROR, error)
 
     def _age(self, current: Plan) -> None:
-        """Tell how far reading is, and count what those who got nothing have waited."""
+        """Tell how far reading is, and count how long it has taken, and who was passed over."""
         total = current.chunk_tokens
-        for sequence, count in current.chunks:
-            sequence.waited += total - count
+        for sequence, _ in current.chunks:
+            sequence.elapsed += total
             self._out.reading(sequence)
         served = {sequence.id for sequence, _ in current.chunks}
         served.update(sequence.id for sequence in current.rows)
         for sequence in self._sequences.values():
             if sequence.id not in served and not sequence.running:
-                sequence.waited += total
+                sequence.elapsed += total
                 # While others only write, what reads goes on beside them: but for background work.
                 sequence.passed += PROMPT_STEP if total else int(sequence.background)
 

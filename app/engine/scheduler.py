@@ -14,7 +14,7 @@ from app.engine.sequence import Sequence
 from app.wire import Priority
 
 _HEAD_START = 64
-"""Tokens of wait that every sequence begins with, so that among new ones the shortest goes first."""
+"""Tokens of time that every sequence begins with, so that among new ones the shortest goes first."""
 
 TURN_SECONDS = 2.0
 """How long a chat decodes before another takes its place, where not all can decode together."""
@@ -81,10 +81,14 @@ def in_turn(running: Seq[Sequence], reading: Seq[Sequence]) -> list[Sequence]:
 
 
 def reading_order(reading: Seq[Sequence]) -> list[Sequence]:
-    """By class, then by response ratio: the wait so far over the own work, both in tokens."""
+    """By class, then by response ratio: the time so far over what is left, both in tokens.
+
+    The time counts what was read of the sequence itself too.  Were it the wait alone, of two equal prompts the one that
+    got nothing would go next, and both would be done at the end.
+    """
 
     def key(sequence: Sequence) -> tuple[int, float, int]:
-        ratio = (sequence.waited + _HEAD_START) / sequence.remaining
+        ratio = (sequence.elapsed + _HEAD_START) / sequence.remaining
         return (sequence.level, -ratio, sequence.arrival)
 
     return sorted(reading, key=key)

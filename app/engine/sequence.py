@@ -23,8 +23,8 @@ class Sequence:
 
     `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `priority` and `owner` begin as those
     of `submit`, and may be changed.  `arrival` orders requests of one
-    class and is kept when the request is parked.  `waited` counts prefill tokens of others that were read while
-    this one was reading, `passed` the steps that passed it over, as `PATIENCE` counts them, and `overtaken` the
+    class and is kept when the request is parked.  `elapsed` counts all prefill tokens, its own too, that were read
+    while this one was reading, `passed` the steps that passed it over, as `PATIENCE` counts them, and `overtaken` the
     requests of a better class that began while there was no room for it; `turn_began` is the time since when it
     decodes and `last_turn` when that last began, where chats take turns; `boost` is the class of the most urgent
     request that waits for this one's prefix, and `awaits` the request whose reading this one waits for, up to that many
@@ -42,7 +42,7 @@ class Sequence:
     slot: Slot | None = None
     cached: int = 0
     admitted: bool = False
-    waited: int = 0
+    elapsed: int = 0
     passed: int = 0
     overtaken: int = 0
     turn_began: float | None = None

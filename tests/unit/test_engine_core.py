@@ -490,3 +490,18 @@ def test_a_front_chat_that_comes_later_leaves_the_others_their_turns() -> None:
     step_seconds = run.steps[-1].counters.step_ms / 1000
     for number in (0, 1):
         assert _longest_silence(wrote, number) * step_seconds <= 2 * 2.0 + 3 * step_seconds
+
+
+def test_of_equal_prompts_one_after_the_other_is_read() -> None:
+    """Read in turns, all would be answered only when the last is read."""
+    backend = FakeBackend(cells=4000, batch=32)
+    run = make_run(backend)
+    for number in range(4):
+        run.engine.submit(request(number, (number + 1,) * 200, limit=4))
+    finish(run)
+    begun = [
+        next(i for i, step in enumerate(run.steps) if number in {t.request_id for t in step.tokens})
+        for number in range(4)
+    ]
+    assert begun == sorted(begun)
+    assert begun[0] == -(-200 // 32) - 1, "the first has waited for nobody"
