@@ -130,7 +130,6 @@ def _sampling(raw: object) -> Sampling | None:
     usual = Sampling()
     good: dict[str, object] = {}
     for name, kind in get_type_hints(Sampling).items():
-        value = raw.get(name)
-        if name in raw and check(name, value, kind):
-            good[name] = float(value) if kind is float else value
+        if name in raw and check(name, raw[name], kind):
+            good[name] = float(raw[name]) if kind is float else raw[name]
     return dataclasses.replace(usual, **good)  # type: ignore[arg-type]
