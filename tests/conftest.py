@@ -1,5 +1,6 @@
 """What every test gets: folders of its own, no network beyond loopback, no silent errors in the log."""
 
+import gc
 import ipaddress
 import logging
 import os
@@ -18,6 +19,12 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 hypothesis.settings.register_profile("tutti", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("tutti")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the collections that tests ask for need not go through it each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

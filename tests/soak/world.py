@@ -44,6 +44,8 @@ class World:
 
     def __init__(self, store: SqliteStore, folder: Path, trace: Trace, limits: Limits) -> None:
         self.store = store
+        # Other tests' helpers, a screen for one.
+        self._before = {child.pid for child in children()}
         self.folder = folder
         self.states = folder / "states"
         self.trace = trace
@@ -155,6 +157,6 @@ class World:
             # The loop makes those that it lends out one by one, up to a bound.
             threads=sum("asyncio" not in thread.name for thread in threading.enumerate()),
             tasks=len(asyncio.all_tasks()),
-            children=len(children()),
+            children=sum(child.pid not in self._before for child in children()),
             on_disk=sum(path.is_file() for path in self.states.rglob("*")),
         )

@@ -447,22 +447,22 @@ def test_stop_then_regenerate_never_mixes_two_answers(run: Callable[..., None]) 
         service.subscribe(room.events.append)
         chat = await room.chat()
         await service.send(chat, "go")
-        for number in range(50):
+        for number in range(15):
             await room.until(
                 lambda number=number: any(f"<{number}>" in e.text for e in room.of(TextAppended))
             )
             service.stop(chat)
             assert await service.regenerate(chat)
             assert len(await room.texts(chat)) <= 2
-        await room.until(lambda: any("<50>" in e.text for e in room.of(TextAppended)))
+        await room.until(lambda: any("<15>" in e.text for e in room.of(TextAppended)))
         await service.close()
         answers = {event.message.id for event in room.of(MessageFinished)}
-        assert len(answers) == 51
+        assert len(answers) == 16
         for number, answer in enumerate(sorted(answers)):
             assert set(room.shown(answer).replace("><", "> <").split()) <= {f"<{number}>"}
         _, answer = await room.store.messages(chat)
         assert answer.text == room.shown(answer.id) != ""
-        assert len(room.of(MessagesRemoved)) == 50
+        assert len(room.of(MessagesRemoved)) == 15
 
     run(scenario)
 

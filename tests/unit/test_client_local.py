@@ -394,7 +394,7 @@ def test_a_load_that_is_cancelled_ends_what_waits_for_it_and_the_next_request_lo
         assert made.texts.last.stops == 1
         made.engines.gate = None
         await made.ask("again")
-        assert len(made.submitted) == 1
+        await until(lambda: len(made.submitted) == 1)
         await made.model.close()
 
     run(scenario())
