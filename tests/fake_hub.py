@@ -13,6 +13,7 @@ import re
 import socket
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -181,7 +182,7 @@ class _Server(ThreadingHTTPServer):
         """A client that went away is what the tests are about."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler, ABC):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
@@ -242,8 +243,9 @@ class _Handler(BaseHTTPRequestHandler):
         headers |= {"X-Error-Message": message} if message else {}
         self.send(status, headers | more, json.dumps({"error": message or code}).encode())
 
+    @abstractmethod
     def respond(self, head: bool) -> None:
-        raise NotImplementedError
+        """Answer what was asked; `head` leaves out the body."""
 
 
 class _Hub(_Handler):

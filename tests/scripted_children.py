@@ -12,6 +12,7 @@ import queue
 import signal
 import threading
 import time
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
@@ -114,7 +115,7 @@ def text_worker(connection: "Connection[Message, Message]", name: str, *, script
     _TextWorker(connection, script).run()
 
 
-class _Scripted:
+class _Scripted(ABC):
     def __init__(self, connection: "Connection[Message, Message]", script: Script) -> None:
         self.script = script
         self.inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
@@ -165,11 +166,13 @@ class _Scripted:
             raise SystemExit(0)
         return message
 
+    @abstractmethod
     def greeting(self) -> Message:
-        raise NotImplementedError
+        """What it says when it has loaded."""
 
+    @abstractmethod
     def serve(self) -> None:
-        raise NotImplementedError
+        """What it does from then on."""
 
 
 @dataclass
