@@ -14,7 +14,7 @@ from types import UnionType
 from typing import Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from app import paths
-from app.wire import Sampling
+from app.sampling import Sampling
 
 Theme = Literal["system", "light", "dark"]
 KvType = Literal["f16", "q8_0", "q4_0"]

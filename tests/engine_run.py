@@ -9,7 +9,8 @@ import numpy as np
 from app.engine.backend import Batch, DecodeResult, MemoryKind
 from app.engine.core import Engine
 from app.engine.fake import FakeBackend
-from app.wire import Finished, Sampling, Step, Submit
+from app.sampling import Sampling
+from app.wire import Finished, Step, Submit
 
 GREEDY = Sampling(temperature=0)
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from app.engine.backend import Backend, Batch, DecodeResult, Sampler
 from app.engine.context import LlamaBackend
-from app.wire import Sampling
+from app.sampling import Sampling
 
 Record = dict[str, Any]
 Output = tuple[int, int, npt.NDArray[np.float32]]

@@ -18,6 +18,7 @@ from app.bench.prompts import Ids
 from app.client.child import engine_child
 from app.client.death import Death
 from app.errors import EngineDied, EngineError
+from app.sampling import Sampling
 from app.wire import (
     Abort,
     Counters,
@@ -27,7 +28,6 @@ from app.wire import (
     LoadParams,
     Message,
     Priority,
-    Sampling,
     Step,
     Submit,
 )

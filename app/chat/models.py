@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, get_args
 
-from app.wire import FinishReason, Priority, Sampling, Usage
+from app.sampling import Sampling
+from app.wire import FinishReason, Priority, Usage
 
 __all__ = [
     "EFFORTS",

@@ -22,6 +22,7 @@ from app.client.warmth import Warmth
 from app.client.written import Written
 from app.dialogue import ChatLine, Thinking, Wishes
 from app.errors import AppError, ContextFull, ModelError, TextError
+from app.sampling import Sampling
 from app.text.stream import Vocabulary
 from app.wire import (
     Finished,
@@ -31,7 +32,6 @@ from app.wire import (
     LoadParams,
     Priority,
     Rendered,
-    Sampling,
     Submit,
     Usage,
     VocabularyLoaded,

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from app.wire import Sampling
+from app.sampling import Sampling
 
 TokenArray = npt.NDArray[np.int32]
 

@@ -26,7 +26,8 @@ from app.engine.backend import (
 from app.engine.model import Model
 from app.engine.sampling import LlamaSampler
 from app.errors import ModelError
-from app.wire import LoadParams, Sampling
+from app.sampling import Sampling
+from app.wire import LoadParams
 
 MOST_SEQUENCES = 256
 """llama.cpp's own limit (LLAMA_MAX_SEQ)."""

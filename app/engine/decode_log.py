@@ -27,7 +27,7 @@ from app.engine.backend import (
     Sampler,
     TokenArray,
 )
-from app.wire import Sampling
+from app.sampling import Sampling
 
 
 class LoggedSampler:

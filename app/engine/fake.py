@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.engine.backend import BackendInfo, Batch, DecodeResult, MemoryKind, TokenArray
-from app.wire import Sampling
+from app.sampling import Sampling
 
 END = 0
 WINDOW = 12

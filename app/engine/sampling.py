@@ -8,7 +8,7 @@ import ctypes
 from typing import Any
 
 from app.engine.backend import TokenArray
-from app.wire import Sampling
+from app.sampling import Sampling
 
 _PENALTY_WINDOW = 256
 """Tokens of the answer that the penalties look back on."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.chat.models import TabState
 from app.engine.scheduler import Pace
 from tests.cases.whole import RealModel, answers, open_tabs, over, put, settings, until
 from tests.gui.desk import Desk
@@ -32,8 +33,13 @@ def test_the_stream_goes_on_in_every_step_and_the_short_one_comes_first(
         await until(lambda: desk.chat.turn(first.id).written > 20, "the stream")
         desk.preferences.update(max_answer_tokens=8)
         long, short = (await open_tabs(desk, 3))[1:]
-        put(long, "b" * LONG)
+        prompts = model.prompts
+        prompts.held = lambda submit: submit.max_tokens == 8 and len(submit.tokens) < LONG
         put(short, "hi")
+        await until(lambda: prompts.waiting, "the short prompt's tokens")
+        put(long, "b" * LONG)
+        await until(lambda: desk.chat.turn(long.id).state is TabState.READING, "the long read")
+        prompts.release()
         await over(desk, long, short)
         assert desk.chat.turn(first.id).busy, "the stream ended too early to be disturbed"
         desk.chat.stop(first.id)

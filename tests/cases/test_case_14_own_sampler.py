@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.wire import Sampling, Submit
+from app.sampling import Sampling
+from app.wire import Submit
 from tests.engine.conftest import MakeRig, Rig
 from tests.replaying import Replay, assert_same_bits, family, replay, swapped
 

@@ -8,9 +8,9 @@ import pytest
 
 from app.chat.models import ChatMessage, Message, Role
 from app.chat.turns import ChatService
+from app.sampling import Sampling
 from app.settings import Settings
 from app.store.conversations import database_path, open_store
-from app.wire import Sampling
 from tests.cases.whole import RealModel, pieces, until, user
 from tests.tiny_models import talker as write_talker
 from tests.tiny_text import CHATML

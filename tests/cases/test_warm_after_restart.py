@@ -6,7 +6,8 @@ from pathlib import Path
 from app.chat.models import ChatMessage, Role, Usage
 from app.chat.ports import Ended, Request, Text
 from app.client.local import LocalModel
-from app.wire import LoadParams, Sampling
+from app.sampling import Sampling
+from app.wire import LoadParams
 
 QUESTION = ChatMessage(Role.USER, "Tell me a long tale of the river, the lamp and the garden. " * 3)
 

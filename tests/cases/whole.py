@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,11 @@ from app.client.child import Link, OnProgress, Spawn, engine_child, text_child
 from app.client.local import LocalModel
 from app.client.pair import Means
 from app.client.process import OnDeath, OnMessage
+from app.sampling import Sampling
 from app.settings import Settings
 from app.text.stream import Vocabulary
 from app.ui.chat_tab import ChatTab
-from app.wire import LoadParams, Rendered, Sampling, Submit
+from app.wire import LoadParams, Rendered, Submit
 from app.wire import Message as WireMessage
 from tests import scripted_children
 from tests.api.harness import Api
@@ -53,6 +55,16 @@ class Prompts:
 
     submits: list[Submit] = field(default_factory=list)
     rendered: list[Rendered] = field(default_factory=list)
+    held: Callable[[Submit], bool] | None = None
+    """Which requests are held back on their way to the engine, until `release`."""
+    waiting: list[Callable[[], None]] = field(default_factory=list)
+
+    def release(self) -> None:
+        """Let the engine have what was held back, in the order in which it came."""
+        self.held = None
+        for send in self.waiting:
+            send()
+        self.waiting.clear()
 
     @property
     def asked(self) -> list[Submit]:
@@ -64,7 +76,7 @@ class Prompts:
         return next(r.spans for r in reversed(self.rendered) if r.tokens == submit.tokens)
 
     def engine(self, on_message: OnMessage, on_death: OnDeath) -> Link:
-        return _Kept(engine_child, on_message, on_death, self.submits)
+        return _Kept(engine_child, on_message, on_death, self)
 
     def text(self, on_message: OnMessage, on_death: OnDeath) -> Link:
         def heard(message: WireMessage) -> None:
@@ -79,7 +91,7 @@ class _Kept:
     """A child whose requests are kept on their way."""
 
     def __init__(
-        self, spawn: Spawn, on_message: OnMessage, on_death: OnDeath, kept: list[Submit]
+        self, spawn: Spawn, on_message: OnMessage, on_death: OnDeath, kept: Prompts
     ) -> None:
         self._child = spawn(on_message, on_death)
         self._kept = kept
@@ -89,7 +101,10 @@ class _Kept:
 
     def send(self, message: WireMessage) -> None:
         if isinstance(message, Submit):
-            self._kept.append(message)
+            self._kept.submits.append(message)
+            if self._kept.held is not None and self._kept.held(message):
+                self._kept.waiting.append(partial(self._child.send, message))
+                return
         self._child.send(message)
 
     def kill(self, why: str) -> None:

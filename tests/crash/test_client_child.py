@@ -16,7 +16,8 @@ from app.client.child import Child, Limits
 from app.client.death import Death
 from app.client.process import Patience
 from app.errors import EngineDied, ModelError
-from app.wire import PROTOCOL, Message, Progress, Sampling, Step, Submit
+from app.sampling import Sampling
+from app.wire import PROTOCOL, Message, Progress, Step, Submit
 from tests import scripted_children
 from tests.scripted_children import (
     LOADED,

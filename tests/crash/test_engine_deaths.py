@@ -15,7 +15,8 @@ from app.client.engine import EngineClient
 from app.client.process import OnDeath, OnMessage
 from app.client.recovery import Recovery
 from app.client.stream import EngineStream, Interrupted
-from app.wire import Finished, FinishReason, LoadParams, Sampling, Submit, TokenOut, Usage
+from app.sampling import Sampling
+from app.wire import Finished, FinishReason, LoadParams, Submit, TokenOut, Usage
 from tests import tiny_models
 from tests.scripted_children import begin, run, threads, until
 

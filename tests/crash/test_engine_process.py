@@ -15,6 +15,7 @@ import pytest
 
 from app import paths
 from app.engine import process
+from app.sampling import Sampling
 from app.wire import (
     PROTOCOL,
     Abort,
@@ -26,7 +27,6 @@ from app.wire import (
     LoadParams,
     Progress,
     Ready,
-    Sampling,
     Shutdown,
     Step,
     Submit,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from app.sampling import Sampling
 from app.settings import Settings, save
-from app.wire import Sampling
 from tests.e2e.conftest import run_driver
 from tests.processes import processes_of
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.wire import Finished, FinishReason, Sampling, Submit
+from app.sampling import Sampling
+from app.wire import Finished, FinishReason, Submit
 from tests import tiny_models
 from tests.engine.conftest import MakeRig, Rig
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from app import llama
-from app.wire import Sampling, Submit
+from app.sampling import Sampling
+from app.wire import Submit
 from tests import tiny_models
 from tests.engine.conftest import MakeRig, Rig
 from tests.engine_run import Clock

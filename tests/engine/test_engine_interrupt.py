@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from app.engine.backend import Batch, DecodeResult
-from app.wire import Counters, Sampling, Submit
+from app.sampling import Sampling
+from app.wire import Counters, Submit
 from tests.engine.conftest import MakeRig
 
 TEXT = tuple(int(token) for token in np.random.default_rng(8).integers(1, 256, 1500))

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.wire import Sampling, Submit
+from app.sampling import Sampling
+from app.wire import Submit
 from tests import tiny_models
 from tests.engine.conftest import MakeRig, Rig
 from tests.replaying import assert_same_bits, family, replay, swapped

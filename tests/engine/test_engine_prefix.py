@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.wire import FinishReason, Sampling, Submit
+from app.sampling import Sampling
+from app.wire import FinishReason, Submit
 from tests.engine.conftest import MakeRig
 from tests.replaying import read_with_cuts
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.wire import FinishReason, Priority, Sampling, Submit
+from app.sampling import Sampling
+from app.wire import FinishReason, Priority, Submit
 from tests import tiny_models
 from tests.engine.conftest import MakeRig, Rig
 from tests.engine_run import Clock

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from app.engine.state_files import StateFiles, layout
-from app.wire import LoadParams, Sampling, Submit
+from app.sampling import Sampling
+from app.wire import LoadParams, Submit
 from tests import tiny_models
 from tests.engine.conftest import MakeRig, Rig
 from tests.engine_run import Clock

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.wire import Sampling, Submit
+from app.sampling import Sampling
+from app.wire import Submit
 from tests.engine.conftest import MakeRig, Rig
 
 PROMPT = tuple(range(20, 60))

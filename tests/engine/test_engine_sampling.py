@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from app.wire import FinishReason, Sampling, Submit
+from app.sampling import Sampling
+from app.wire import FinishReason, Submit
 from tests import tiny_models
 from tests.engine.conftest import MakeRig, Rig
 from tests.replaying import replay as replay_log

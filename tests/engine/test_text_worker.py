@@ -148,10 +148,11 @@ def test_a_template_without_end_costs_its_request_only(start: Start, tmp_path: P
 
 
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="priorities are POSIX")
-def test_it_runs_at_the_lowest_priority_and_ignores_ctrl_c(start: Start, tiny: Path) -> None:
+def test_it_runs_at_lower_priority_than_the_engine_and_ignores_ctrl_c(start: Start, tiny: Path) -> None:
     child = start()
     assert child.process.pid is not None
-    assert os.getpriority(os.PRIO_PROCESS, child.process.pid) == 19
+    nicer = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
+    assert os.getpriority(os.PRIO_PROCESS, child.process.pid) == nicer
     os.kill(child.process.pid, signal.SIGINT)
     assert isinstance(child.load(tiny), wire.VocabularyLoaded)
 

@@ -8,17 +8,8 @@ from hypothesis import strategies as st
 from app.client.engine import EngineClient
 from app.client.stream import EngineStream, StreamEvent
 from app.errors import EngineError
-from app.wire import (
-    Abort,
-    Finished,
-    FinishReason,
-    ReadingNow,
-    Sampling,
-    Submit,
-    TokenOut,
-    Usage,
-    WaitingNow,
-)
+from app.sampling import Sampling
+from app.wire import Abort, Finished, FinishReason, ReadingNow, Submit, TokenOut, Usage, WaitingNow
 from tests.scripted_children import LOADED, PARAMS, FakeClock, FakeLinks, run, step, turns
 
 STEPS = st.lists(

@@ -11,17 +11,8 @@ from app.client.stream import EngineStream
 from app.engine.backend import MemoryKind
 from app.engine.core import Engine
 from app.engine.fake import FakeBackend
-from app.wire import (
-    Abort,
-    Finished,
-    FinishReason,
-    Message,
-    Priority,
-    Sampling,
-    SetPriority,
-    Submit,
-    TokenOut,
-)
+from app.sampling import Sampling
+from app.wire import Abort, Finished, FinishReason, Message, Priority, SetPriority, Submit, TokenOut
 from tests.engine_invariants import Invariants
 from tests.engine_run import Clock, finish, make_run, with_id
 from tests.troubled_backend import TroubledBackend

@@ -11,13 +11,13 @@ from app.client.engine import EngineClient
 from app.client.recovery import DELAYS
 from app.client.stream import EngineStream, Interrupted
 from app.errors import EngineDied, EngineError, ModelError
+from app.sampling import Sampling
 from app.wire import (
     Abort,
     Finished,
     FinishReason,
     Priority,
     ReadingNow,
-    Sampling,
     SetPriority,
     Submit,
     TokenOut,

@@ -8,7 +8,8 @@ from app.engine.backend import Batch, DecodeResult, MemoryKind
 from app.engine.core import Engine
 from app.engine.fake import FakeBackend
 from app.engine.sequence import PATIENCE, PROMPT_STEP
-from app.wire import Abort, FinishReason, Priority, Sampling, Submit
+from app.sampling import Sampling
+from app.wire import Abort, FinishReason, Priority, Submit
 from tests.engine_run import GREEDY, Clock, Run, StrictBackend, finish, make_run, request
 
 SHARED = tuple(range(1, 50))

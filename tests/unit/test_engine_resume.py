@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.engine.fake import FakeBackend
-from app.wire import FinishReason, Sampling, Submit
+from app.sampling import Sampling
+from app.wire import FinishReason, Submit
 from tests.engine_run import finish, make_run
 
 LENGTH = 30

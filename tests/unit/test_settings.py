@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from app.sampling import Sampling
 from app.settings import OWN_NUMBERS, Settings, load, save
-from app.wire import Sampling
 
 BEFORE_PROFILES = {
     "model_path": "/m.gguf",
