@@ -3,6 +3,12 @@
 import signal
 from dataclasses import dataclass
 
+_HINTS = {
+    # Nobody but the app and the system's memory watchdog usually sends it.
+    "SIGKILL": "; the system may have run out of memory",
+    "SIGILL": "; this llama.cpp was compiled for another processor, and CMAKE_ARGS=-DGGML_NATIVE=OFF compiles one for any",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Death:
@@ -45,6 +51,4 @@ def _signal(number: int) -> str:
         name = signal.Signals(number).name
     except ValueError:
         name = str(number)
-    # Nobody but the app and the system's memory watchdog usually sends it.
-    hint = "; the system may have run out of memory" if name == "SIGKILL" else ""
-    return f"signal {name}{hint}"
+    return f"signal {name}{_HINTS.get(name, '')}"

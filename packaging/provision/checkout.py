@@ -10,7 +10,7 @@ import os
 import time
 from pathlib import Path
 
-from provision import filelock, locks, system, wheelhouse
+from provision import filelock, llama_build, locks, system, wheelhouse
 from provision.console import StatusLine
 from provision.environment import Environment
 from provision.errors import SetupError
@@ -107,7 +107,7 @@ class Checkout:
     def _digest(self, group: str) -> str:
         files = {
             "app": [locks.path("app"), locks.path("install"), locks.path("starter"),
-                    self.root / "pyproject.toml"],
+                    llama_build.CORE_ONLY, llama_build.PROCESSOR, self.root / "pyproject.toml"],
             "dev": [locks.path("dev")],
         }[group]  # fmt: skip
         # Scripts in a virtual environment name its place: a moved checkout is set up again.

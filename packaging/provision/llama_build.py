@@ -19,6 +19,7 @@ from provision.errors import SetupError
 
 PACKAGE = "llama-cpp-python"
 CORE_ONLY = Path(__file__).parent / "core_only.cmake"
+PROCESSOR = Path(__file__).parent / "processor.cmake"
 FLAGS = ("-DLLAVA_BUILD=OFF",)
 """Neither vision nor llama.cpp's own tools are used: together they are over half of the compile."""
 

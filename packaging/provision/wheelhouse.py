@@ -84,7 +84,10 @@ def publish(wheel: Path, target: Path, work: Path) -> Path:
 def _key() -> str:
     facts = {
         "flags": llama_build.FLAGS,
-        "core_only": llama_build.CORE_ONLY.read_text(encoding="utf-8"),
+        "cmake": [
+            file.read_text(encoding="utf-8")
+            for file in (llama_build.CORE_ONLY, llama_build.PROCESSOR)
+        ],
         "environment": {name: os.environ.get(name, "") for name in _ENVIRONMENT},
         "compiler": _compiler(),
         "python": f"{sys.implementation.cache_tag}",

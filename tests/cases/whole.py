@@ -114,7 +114,7 @@ class _Kept:
         await self._child.stop()
 
 
-PARAMS = LoadParams("", pool_tokens=16_384, sequences=8, batch=512, threads=2)
+PARAMS = LoadParams("", pool_tokens=16_384, sequences=8, batch=512, threads=1)
 
 
 class RealModel(LocalModel):

@@ -91,7 +91,7 @@ def make_rig(api: Any) -> Iterator[MakeRig]:
         clock: Callable[[], float] = time.perf_counter,
         **params: Any,
     ) -> Rig:
-        settings = {"pool_tokens": 1024, "sequences": most_running, "batch": 128, "threads": 2}
+        settings = {"pool_tokens": 1024, "sequences": most_running, "batch": 128, "threads": 1}
         load = LoadParams(str(path), **{**settings, **params})
         model = Model(api, load, native_log, lambda fraction: True)
         backend = LlamaBackend(api, model, load)

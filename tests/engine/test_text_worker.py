@@ -148,7 +148,9 @@ def test_a_template_without_end_costs_its_request_only(start: Start, tmp_path: P
 
 
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="priorities are POSIX")
-def test_it_runs_at_lower_priority_than_the_engine_and_ignores_ctrl_c(start: Start, tiny: Path) -> None:
+def test_it_runs_at_lower_priority_than_the_engine_and_ignores_ctrl_c(
+    start: Start, tiny: Path
+) -> None:
     child = start()
     assert child.process.pid is not None
     nicer = min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)

@@ -14,6 +14,13 @@ from app.client.death import Death
             Death("engine", exitcode=-9),
             "The engine stopped unexpectedly (signal SIGKILL; the system may have run out of memory).",
         ),
+        (
+            Death("engine", exitcode=-4),
+            (
+                "The engine stopped unexpectedly (signal SIGILL; this llama.cpp was compiled for another processor, and "
+                "CMAKE_ARGS=-DGGML_NATIVE=OFF compiles one for any)."
+            ),
+        ),
         (Death("engine", exitcode=-250), "The engine stopped unexpectedly (signal 250)."),
         (Death("engine"), "The engine is gone."),
         (
