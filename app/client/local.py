@@ -283,6 +283,7 @@ class LocalModel:
                     notes=pair.notes,
                     can_switch=pair.thinking.switch,
                     can_effort=pair.thinking.effort,
+                    recommended=pair.recommended,
                 )
             )
         else:
