@@ -5,7 +5,7 @@ Either is replaced when it dies, and the other stays.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.chat.models import ChatMessage, Role
 from app.chat.ports import Ended, Request
@@ -137,7 +137,7 @@ class Pair:
             Submit(
                 0,
                 rendered.tokens,
-                sampling,
+                replace(sampling, dry_sequence_breakers=()),  # the engine knows no text
                 max_tokens=request.max_tokens,
                 ignore_eos=request.ignore_eos,
                 end_tokens=greeting.end_tokens,

@@ -70,7 +70,10 @@ def _escaped(letter: str) -> str:
 def _read_breakers(line: str) -> object:
     if any(letter not in _ESCAPES for letter in _ESCAPE.findall(line)):
         return None
-    return [_ESCAPE.sub(lambda found: _ESCAPES[found[1]], word) for word in filter(None, line.split(" "))]
+    return [
+        _ESCAPE.sub(lambda found: _ESCAPES[found[1]], word)
+        for word in filter(None, line.split(" "))
+    ]
 
 
 def _write_biases(value: object) -> str:

@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,27 @@ def test_the_order_is_the_one_that_is_stated(names: Any) -> None:
     assert names(replace(ALL, mirostat=1)) == "logit-bias penalties top-k temp mirostat"
     assert names(replace(ALL, mirostat=2)) == "logit-bias penalties top-k temp mirostat-v2"
     assert names(replace(ALL, temperature=0.0, mirostat=2)) == "logit-bias penalties greedy"
+
+
+ON: dict[str, dict[str, Any]] = {
+    "logit-bias": {"logit_bias": ((1, 1.0),)},
+    "penalties": {"frequency_penalty": 0.5},
+    "typical": {"typical_p": 0.5},
+    "top-p": {"top_p": 0.9},
+    "min-p": {"min_p": 0.1},
+    "xtc": {"xtc_probability": 0.5},
+}
+STATED = ("logit-bias", "penalties", "top-k", "typical", "top-p", "min-p", "xtc", "temp", "dist")
+
+
+def test_whatever_is_on_is_there_once_and_in_order(names: Any) -> None:
+    for chosen in product((False, True), repeat=len(ON)):
+        on = [name for name, wanted in zip(ON, chosen, strict=True) if wanted]
+        sampling = replace(WARM, **{key: value for name in on for key, value in ON[name].items()})
+        found = names(sampling, excluding=sampling.excludes).split()
+        if "typical" in on:
+            found.remove("min-p")  # the one that guards it
+        assert found == [name for name in STATED if name in (*on, "top-k", "temp", "dist")]
 
 
 # --- what each does ------------------------------------------------------------------------------------------
