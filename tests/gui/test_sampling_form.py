@@ -98,29 +98,23 @@ def test_what_is_set_comes_out(form):
 
 
 @pytest.mark.parametrize(
-    ("name", "typed"),
+    ("name", "typed", "last"),
     [
-        ("logit_bias", "5"),
-        ("logit_bias", "5: much"),
-        ("logit_bias", "5: 101"),
-        ("logit_bias", "five: 1"),
-        ("dry_sequence_breakers", r"\x"),
-        ("dry_sequence_breakers", "\\"),
-        ("dry_sequence_breakers", "x" * 41),
+        ("logit_bias", "5", ((7, 1.0),)),
+        ("logit_bias", "5: much", ((7, 1.0),)),
+        ("logit_bias", "5: 101", ((5, 10.0),)),
+        ("logit_bias", "five: 1", ((7, 1.0),)),
+        ("dry_sequence_breakers", r"\x", (":",)),
+        ("dry_sequence_breakers", "\\", (":",)),
+        ("dry_sequence_breakers", "x" * 41, ("x" * 40,)),
     ],
 )
-def test_what_cannot_be_read_is_said_and_not_saved(form, name, typed):
-    made = form(Sampling(logit_bias=((5, 1.0),)))
+def test_what_cannot_be_read_is_said_and_is_not_what_is_saved(form, name, typed, last):
+    made = form(Sampling(logit_bias=((7, 1.0),), dry_sequence_breakers=(":",)))
     unfold(made)
     field(made, name, QLineEdit).clear()
     QTest.keyClicks(field(made, name), typed)
-    assert made.value() in (
-        Sampling(logit_bias=((5, 1.0),)),
-        *(Sampling(logit_bias=bias) for bias in ((), ((5, 1.0),))),
-        Sampling(logit_bias=((5, 1.0),), dry_sequence_breakers=()),
-        Sampling(logit_bias=((5, 1.0),), dry_sequence_breakers=("x" * 40,)),
-        Sampling(logit_bias=((5, 10.0),)),
-    )
+    assert getattr(made.value(), name) == last, "the last that could be read"
     assert "This cannot be read" in field(made, name).accessibleDescription()
     unfold(made)
     assert made.refuses()
