@@ -170,6 +170,15 @@ def test_the_largest_seed_is_a_seed_like_any_other(rig: Rig) -> None:
         assert answer(rig, largest) == answer(rig, largest)
 
 
+@pytest.mark.parametrize("mirostat", [0, 1, 2])
+def test_the_coldest_is_greedy(rig: Rig, mirostat: int) -> None:
+    """Also where a division by so little would be infinite."""
+    expected = answer(rig, GREEDY)
+    for temperature in (1e-4, 1e-30, 1e-42, 5e-324):
+        cold = replace(WARM, temperature=temperature, mirostat=mirostat)
+        assert answer(rig, cold) == expected
+
+
 def test_xtc_leaves_out_the_likeliest(rig: Rig) -> None:
     """Of the tokens over the threshold the least likely one stays, every time or never."""
     always = replace(WARM, xtc_probability=1.0, xtc_threshold=0.001, temperature=0.01)
