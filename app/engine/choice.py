@@ -1,7 +1,7 @@
 """The next token of every sequence that a decode gave logits for."""
 
 from collections.abc import Sequence as Seq
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.engine.backend import Backend
 from app.engine.likelihood import LogArray, told
@@ -9,8 +9,7 @@ from app.engine.sequence import Sequence
 from app.sampling import LogProbs
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """What was chosen for a sequence; `logprobs` where it asked for them."""
 
     sequence: Sequence
