@@ -326,7 +326,8 @@ def test_dry_costs_what_it_costs_in_llama_cpp(api: Any, tmp_path: Path) -> None:
         for token in random.choice(letters, 80).tolist():
             api.llama_sampler_accept(native, token)
             ours.accept(token)
-            assert theirs(api, native, made.size) == pytest.approx(costs(ours, made.size), rel=1e-4)
+            expected = theirs(api, native, made.size)
+            np.testing.assert_allclose(costs(ours, made.size), expected, rtol=1e-4)
         api.llama_sampler_free(native)
     made.close()
 
@@ -344,23 +345,6 @@ def costs(dry: Dry, size: int) -> "np.ndarray[Any, Any]":
     logits = np.zeros(size, np.float32)
     dry.penalise(logits)
     return -logits
-
-
-@pytest.mark.model
-@pytest.mark.slow
-def test_the_starter_model_stays_sensible(starter: Path, make_rig: MakeRig) -> None:
-    """With every sampler on, each token is among those that the model itself holds for likely."""
-    rig = make_rig(starter)
-    sampling = Sampling(
-        typical_p=0.9,
-        xtc_probability=0.3,
-        dry_multiplier=0.8,
-        frequency_penalty=0.2,
-        seed=1,
-    )
-    answer(rig, sampling, limit=12, top_logprobs=20)
-    told = [out.logprobs for step in rig.steps for out in step.tokens]
-    assert all(found is not None and found.own > -8 for found in told)
 
 
 def test_a_talker_writes_with_every_sampler(tmp_path: Path, make_rig: MakeRig) -> None:
