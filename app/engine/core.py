@@ -6,13 +6,13 @@ with exactly one `Finished`.
 """
 
 from collections.abc import Callable
-from collections.abc import Sequence as Seq
 
 import numpy as np
 
 from app.engine.admission import Admission
 from app.engine.backend import Backend, DecodeResult
 from app.engine.batch import Call, build, slot_of
+from app.engine.choice import Choice, choose
 from app.engine.cost import CostModel, Shape
 from app.engine.hit_rate import HitRate
 from app.engine.outbox import Outbox
@@ -82,6 +82,7 @@ class Engine:
             seed=seed,
             ban_ends=submit.ignore_eos,
             written=np.array(submit.tokens[start:], np.int32),
+            breakers=submit.breakers,
         )
         self._arrivals += 1
         self._sequences[submit.request_id] = Sequence(
@@ -262,7 +263,8 @@ class Engine:
         self._came_on(call)
         shape = Shape(len(current.rows), current.chunk_tokens, self._pool.cells.used)
         self._cost.observe(shape, seconds)
-        self._choose(call.outputs)
+        for choice in choose(self._backend, call.outputs):
+            self._write(choice)
         return seconds
 
     def _keep_what_was_read(self, call: Call) -> None:
@@ -322,26 +324,14 @@ class Engine:
             if not sequence.wants_token and sequence.remaining <= 1:
                 self._finish(sequence, FinishReason.LENGTH)
 
-    def _choose(self, outputs: Seq[tuple[Sequence, int]]) -> None:
-        """Choose the next token of every sequence with an output; `outputs` gives each its batch row."""
-        greedy = [(index, seq) for index, (seq, _) in enumerate(outputs) if seq.sampler.greedy]
-        best = self._backend.argmax(
-            [index for index, _ in greedy],
-            ban_ends=[sequence.submit.ignore_eos for _, sequence in greedy],
-        )
-        for (_, sequence), token in zip(greedy, best, strict=True):
-            self._write(sequence, token)
-        for sequence, row in outputs:
-            if not sequence.sampler.greedy:
-                self._write(sequence, sequence.sampler.sample(row))
-
-    def _write(self, sequence: Sequence, token: int) -> None:
+    def _write(self, choice: Choice) -> None:
+        sequence, token = choice.sequence, choice.token
         ends = token in self._ends or token in sequence.submit.end_tokens
         if ends and not sequence.submit.ignore_eos:
             self._finish(sequence, FinishReason.STOP)
             return
         sequence.tokens.append(token)
-        self._out.token(sequence, token)
+        self._out.token(choice)
         limit = sequence.submit.max_tokens
         full = len(sequence.tokens) >= self._info.context
         if full or (limit is not None and sequence.written >= limit):
