@@ -35,6 +35,7 @@ _WHOLE = (FinishReason.STOP, FinishReason.LENGTH)
 _SHUTTING_DOWN = "shutting_down"
 _STATUS = {
     "context_length_exceeded": HTTPStatus.BAD_REQUEST,
+    "invalid_value": HTTPStatus.BAD_REQUEST,
     _SHUTTING_DOWN: HTTPStatus.SERVICE_UNAVAILABLE,
     FinishReason.ENGINE_DIED.value: HTTPStatus.SERVICE_UNAVAILABLE,
     FinishReason.CANCELLED.value: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -132,7 +133,8 @@ def _failed(what: str, code: str) -> Ended:
 def _as_error(ended: Ended) -> RequestError:
     what = ended.error or "The answer was cancelled."
     code = ended.code or ended.reason.value
-    return RequestError(what, status=_STATUS.get(code, HTTPStatus.INTERNAL_SERVER_ERROR), code=code)
+    status = _STATUS.get(code, HTTPStatus.INTERNAL_SERVER_ERROR)
+    return RequestError(what, param=ended.field or None, status=status, code=code)
 
 
 class ChatResponse:

@@ -11,6 +11,7 @@ Order of the checks: JSON, the object, `messages`, `model`, numbers, `stop`, swi
 import json
 from dataclasses import dataclass
 
+from app.api.response_format import form_of
 from app.chat.models import EFFORTS, ChatMessage, Role, Sampling, clean
 from app.chat.ports import Request
 from app.errors import RequestError
@@ -38,7 +39,6 @@ _NOT_DONE: dict[str, tuple[object, ...]] = {
     "tool_choice": ("none", "auto"),
     "functions": ([],),
     "function_call": ("none", "auto"),
-    "response_format": ({"type": "text"},),
     "logprobs": (False,),
     "top_logprobs": (0,),
     "logit_bias": ({},),
@@ -48,7 +48,6 @@ _NOT_DONE: dict[str, tuple[object, ...]] = {
     "prediction": (),
     "verbosity": (),
     "web_search_options": (),
-    "grammar": ("",),
     "json_schema": (),
 }
 """Fields that would change the answer and are not done, with the values that ask for nothing."""
@@ -92,7 +91,14 @@ def parse_chat(raw: bytes) -> ChatBody:
         raise _wrong(_place_of(refused[0], fields), f"a number of JSON, not {refused[0].literal}")
     thinking, effort = _reasoning(fields)
     request = Request(
-        messages, sampling, max_tokens, stop, ignore_eos, thinking=thinking, effort=effort
+        messages,
+        sampling,
+        max_tokens,
+        stop,
+        ignore_eos,
+        thinking=thinking,
+        effort=effort,
+        form=form_of(fields),
     )
     return ChatBody(request, model, stream, include_usage)
 

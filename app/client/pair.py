@@ -21,7 +21,7 @@ from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written
 from app.dialogue import ChatLine, Thinking, Wishes
-from app.errors import AppError, ContextFull, ModelError, TextError
+from app.errors import AppError, ContextFull, FormError, ModelError, TextError
 from app.sampling import Sampling
 from app.text.stream import Vocabulary
 from app.wire import (
@@ -118,6 +118,9 @@ class Pair:
         most = self.loaded.context_tokens
         if len(rendered.tokens) >= most:
             raise ContextFull(len(rendered.tokens), most)
+        grammar = None
+        if request.form is not None:
+            grammar = await self.text.constrain(request.form, rendered.opened, request.thinking)
         stream = self.engine.submit(
             Submit(
                 0,
@@ -129,6 +132,7 @@ class Pair:
                 priority=request.urgency.priority,
                 marks=_marks(messages, rendered.spans),
                 owner=request.owner,
+                grammar=grammar,
             )
         )
         # The format's own stop strings are what an end token is elsewhere.
@@ -200,8 +204,15 @@ class Pair:
         if self.engine.over is not None:
             reason, words = self.engine.over
             return Ended(reason, Usage(), words)
-        code = "context_length_exceeded" if isinstance(error, ContextFull) else ""
-        return Ended(FinishReason.ERROR, Usage(), str(error), code)
+        field = ""
+        match error:
+            case ContextFull():
+                code = "context_length_exceeded"
+            case FormError():
+                code, field = "invalid_value", error.field
+            case _:
+                code = ""
+        return Ended(FinishReason.ERROR, Usage(), str(error), code, field)
 
     def keep(self, answer: Answer, owner: int) -> None:
         """Remember the ids of what was written, for the turn that goes on from it."""

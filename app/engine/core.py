@@ -14,6 +14,7 @@ import numpy as np
 from app.engine.admission import Admission
 from app.engine.backend import Backend, DecodeResult
 from app.engine.batch import Call, build, slot_of
+from app.engine.choice import Choice, why_stuck
 from app.engine.cost import CostModel, Shape
 from app.engine.hit_rate import HitRate
 from app.engine.outbox import Outbox
@@ -55,6 +56,7 @@ class Engine:
         self._new_seed = new_seed
         self._pace = pace or Pace()
         self._cost = CostModel()
+        self._choice = Choice(backend)
         self._pool = Pool(backend, spill_bytes, files, self._cost.effort)
         self._sequences: dict[int, Sequence] = {}
         self._arrivals = 0
@@ -86,7 +88,7 @@ class Engine:
         )
         self._arrivals += 1
         self._sequences[submit.request_id] = Sequence(
-            submit, self._arrivals, self._clock(), sampler
+            submit, self._arrivals, self._clock(), sampler, self._choice.constraint(submit)
         )
 
     def abort(self, request_id: int) -> None:
@@ -262,7 +264,8 @@ class Engine:
         self._came_on(call)
         shape = Shape(len(current.rows), current.chunk_tokens, self._pool.cells.used)
         self._cost.observe(shape, seconds)
-        self._choose(call.outputs)
+        for sequence, token in self._choice.choose(call.outputs):
+            self._write(sequence, token)
         return seconds
 
     def _keep_what_was_read(self, call: Call) -> None:
@@ -322,20 +325,11 @@ class Engine:
             if not sequence.wants_token and sequence.remaining <= 1:
                 self._finish(sequence, FinishReason.LENGTH)
 
-    def _choose(self, outputs: Seq[tuple[Sequence, int]]) -> None:
-        """Choose the next token of every sequence with an output; `outputs` gives each its batch row."""
-        greedy = [(index, seq) for index, (seq, _) in enumerate(outputs) if seq.sampler.greedy]
-        best = self._backend.argmax(
-            [index for index, _ in greedy],
-            ban_ends=[sequence.submit.ignore_eos for _, sequence in greedy],
-        )
-        for (_, sequence), token in zip(greedy, best, strict=True):
-            self._write(sequence, token)
-        for sequence, row in outputs:
-            if not sequence.sampler.greedy:
-                self._write(sequence, sequence.sampler.sample(row))
-
-    def _write(self, sequence: Sequence, token: int) -> None:
+    def _write(self, sequence: Sequence, token: int | None) -> None:
+        """Take in what was chosen; None: nothing that this answer's grammar allows can be written."""
+        if token is None:
+            self._finish(sequence, FinishReason.ERROR, why_stuck(sequence))
+            return
         ends = token in self._ends or token in sequence.submit.end_tokens
         if ends and not sequence.submit.ignore_eos:
             self._finish(sequence, FinishReason.STOP)
@@ -344,7 +338,9 @@ class Engine:
         self._out.token(sequence, token)
         limit = sequence.submit.max_tokens
         full = len(sequence.tokens) >= self._info.context
-        if full or (limit is not None and sequence.written >= limit):
+        if sequence.constraint is not None and sequence.constraint.is_over:
+            self._finish(sequence, FinishReason.STOP)
+        elif full or (limit is not None and sequence.written >= limit):
             self._finish(sequence, FinishReason.LENGTH)
 
     def _note_warmth(self, sequence: Sequence) -> None:

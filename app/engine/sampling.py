@@ -5,8 +5,12 @@ no chain: the backend chooses for all of those at once.
 """
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from app.engine import candidates
 from app.engine.backend import TokenArray
 from app.sampling import Sampling
 
@@ -50,6 +54,22 @@ class LlamaSampler:
 
     def sample(self, row: int) -> int:
         return int(self._api.llama_sampler_sample(self._chain, self._context, row))
+
+    def propose(self, row: int) -> int:
+        """As `sample`, without taking in what is chosen."""
+        return candidates.choose(self._api, self._chain, candidates.of_row(self._api, self._context, row))
+
+    def among(self, row: int, tokens: Sequence[int]) -> int:
+        """The chain's choice of these; by a copy of it, so that each token of an answer takes one random number."""
+        few = candidates.of_row(self._api, self._context, row)[np.array(tokens, np.intp)]
+        copy = self._api.llama_sampler_clone(self._chain)
+        try:
+            return candidates.choose(self._api, copy, few)
+        finally:
+            self._api.llama_sampler_free(copy)
+
+    def remember(self, token: int) -> None:
+        self._api.llama_sampler_accept(self._chain, token)
 
     def close(self) -> None:
         if self._chain is not None:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from app import wire
 from app.dialogue import ChatLine, Thinking, Wishes
-from app.errors import TextError
+from app.errors import FormError, TextError
+from app.grammar.model import Constrain, Constrained, FormRefused
 from app.text import formats, reasoning
+from app.text.grammar.forms import grammar_of
 from app.text.marks import Plain
 from app.text.prompt import MAX_CHARACTERS, Composer
 from app.text.tokens import Encoder
@@ -79,6 +81,17 @@ class TextSession:
             reason = f"This text has {length:,} characters, more than {MAX_CHARACTERS:,}."
             return wire.TextFailed(request.request_id, reason)
         return wire.Tokenized(request.request_id, len(self._vocabulary.tokenize(request.text)))
+
+    def constrain(self, request: Constrain) -> Constrained | FormRefused:
+        """The grammar of an answer, or why there is none; what is thought before the answer is free."""
+        control, source = self._vocabulary.control, self.format.template.source
+        may_think = request.thinking is not False and request.opened is None
+        tags = reasoning.spoken_of(self.thinking.tags, source, control) if may_think else ()
+        try:
+            grammar = grammar_of(request.form, control=control, opened=request.opened, tags=tags)
+        except FormError as error:
+            return FormRefused(request.request_id, error.what)
+        return Constrained(request.request_id, grammar)
 
     def _learn(self) -> None:
         """See what the template does; one that cannot be tried stays as it is."""

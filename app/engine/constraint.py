@@ -1,0 +1,89 @@
+"""One answer and the grammar that it has to keep: which tokens may come next.  Pure.
+
+The tokens that were chosen are all it remembers, so that it can be made anew from them.  No token is taken in that the
+grammar forbids, and the work for one choice has a limit.
+"""
+
+from collections.abc import Iterable, Set
+
+from app.engine.lexicon import Lexicon
+from app.grammar.matcher import DEAD, Matcher
+from app.grammar.model import BYTES, Grammar
+
+MOST_EFFORT = 20_000
+"""Stacks that the choice of one token may have worked on: some 20 ms.  Usual are a few dozen."""
+
+
+class Constraint:
+    """`ends` are the tokens that end an answer; they are allowed where the grammar may end, and only there.
+
+    `written` are the tokens that were chosen before; after any that the grammar forbids nothing is allowed.
+    """
+
+    def __init__(
+        self, grammar: Grammar, lexicon: Lexicon, ends: Set[int], written: Iterable[int] = ()
+    ) -> None:
+        self._matcher = Matcher(grammar)
+        self._state = self._matcher.start
+        self._lexicon = lexicon
+        self._ends = ends
+        self._marks = {token: (BYTES + index,) for index, token in enumerate(grammar.marks)}
+        self._budget = MOST_EFFORT
+        self.exhausted = False
+        """Whether the last choice was given up because the grammar took too much work."""
+        if not all(self.take(token) for token in written):
+            self._state = DEAD
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing can follow any more."""
+        return self._matcher.is_over(self._state)
+
+    def begin_choice(self) -> None:
+        """From here on the work counts for the next token."""
+        self._budget = self._matcher.effort + MOST_EFFORT
+        self.exhausted = False
+
+    def allows(self, token: int) -> bool:
+        """Whether this token may be the next one."""
+        return self._after(token) != DEAD
+
+    def allowed(self, tokens: Iterable[int]) -> list[int]:
+        """Those of these tokens that may come next, in their order; none are added once it takes too much work."""
+        found = []
+        for token in tokens:
+            if self._matcher.effort > self._budget:
+                self.exhausted = True
+                break
+            if self._after(token) != DEAD:
+                found.append(token)
+        return found
+
+    def all_allowed(self) -> list[int]:
+        """Every token that may come next."""
+        following = self._matcher.following(self._state)
+        first = [byte for byte in range(BYTES) if following[byte]]
+        tokens = self._lexicon.beginning(first).tolist()
+        return self.allowed([*self._ends, *self._marks, *tokens])
+
+    def take(self, token: int) -> bool:
+        """Go on behind this token; False, and nothing changed, where it is forbidden."""
+        after = self._after(token)
+        if after == DEAD:
+            return False
+        if token not in self._ends or token in self._marks:
+            self._state = self._matcher.compact(after)
+        self._lexicon.learn()
+        return True
+
+    def _after(self, token: int) -> int:
+        symbols = self._marks.get(token)
+        if symbols is not None:
+            after = self._matcher.advance(self._state, symbols)
+            if after != DEAD:
+                return after
+        if token in self._ends:
+            return self._state if self._matcher.may_end(self._state) else DEAD
+        piece = self._lexicon.piece(token)
+        return self._matcher.advance(self._state, piece) if piece else DEAD
+
