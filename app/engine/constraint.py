@@ -43,6 +43,7 @@ class Constraint:
         """From here on the work counts for the next token."""
         self._budget = self._matcher.effort + MOST_EFFORT
         self.exhausted = False
+        self._lexicon.learn()
 
     def allows(self, token: int) -> bool:
         """Whether this token may be the next one."""
@@ -73,7 +74,6 @@ class Constraint:
             return False
         if token not in self._ends or token in self._marks:
             self._state = self._matcher.compact(after)
-        self._lexicon.learn()
         return True
 
     def _after(self, token: int) -> int:

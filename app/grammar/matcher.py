@@ -37,6 +37,7 @@ class Matcher:
         self._begins: list[tuple[int, ...]] = []
         for rule in grammar.rules:
             self._begins.append(tuple(self._lay(alternative) for alternative in rule))
+        self._kept = 0
         self._symbols = BYTES + len(grammar.marks)
         self._members = [_members(ranges, self._symbols) for ranges in grammar.classes]
         self._clear()
@@ -79,7 +80,7 @@ class Matcher:
 
     def compact(self, state: int) -> int:
         """Forget all states but this one, where there have come to be many; the number that it has from now on."""
-        if len(self._top) + len(self._ways) < _MOST_NODES:
+        if len(self._top) + len(self._ways) < _MOST_NODES + 2 * self._kept:
             return state
         kept = [self._places(node) for node in self._states[state]]
         self._clear()
@@ -89,6 +90,7 @@ class Matcher:
             for place in places:
                 node = self._push(place, node)
             nodes.add(node)
+        self._kept = len(self._top)
         return self._state(frozenset(nodes))
 
     def _lay(self, alternative: Iterable[int]) -> int:

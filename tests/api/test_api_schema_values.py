@@ -38,7 +38,8 @@ VALUES = {
     "frequency_penalty": ["NaN", "0.5"],
     "model": ["5"],
     "n": ["2", "0", "1000", "true"],
-    "response_format": ['{"type":"json_object"}', '{"type":"json_schema","json_schema":{}}'],
+    "response_format": ['"json"', "[]", "1"],
+    "grammar": ["1", "[]"],
     "tools": ['[{"type":"function"}]'],
     "logprobs": ["true"],
 }

@@ -32,7 +32,7 @@ def check(rules: Rules, names: Sequence[str]) -> list[list[Alternative]]:
 
 def _used(rules: Rules) -> list[int]:
     """The rules that can be reached from the first, the first one first."""
-    found = {0: None}
+    found: dict[int, None] = {0: None}
     todo = [0]
     while todo:
         for row in rules[todo.pop()]:
@@ -72,9 +72,9 @@ def _settled(rules: Rules, used: Sequence[int], *, classes: bool) -> set[int]:
 
 
 def _endless(rules: Rules, used: Sequence[int]) -> int | None:
-    """A rule that no text ends."""
+    """A rule that no text ends: the last one, for those before it may only lead to it."""
     good = _settled(rules, used, classes=True)
-    return next((rule for rule in used if rule not in good), None)
+    return next((rule for rule in reversed(used) if rule not in good), None)
 
 
 def _circle(rules: Rules, used: Sequence[int]) -> int | None:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from app.grammar.model import Range
 
 LAST = 0x10FFFF
-_SURROGATES = (0xD800, 0xDFFF)
+_NONE = ((0, 0), (0xD800, 0xDFFF))
+"""NUL and surrogates, which are in no answer."""
 _LENGTHS = ((0x00, 0x7F), (0x80, 0x7FF), (0x800, 0xFFFF), (0x10000, LAST))
 """The characters of one byte, of two, and so on."""
 
@@ -42,9 +43,9 @@ def others(ranges: Iterable[Range]) -> Ranges:
 
 
 def byte_rows(ranges: Iterable[Range]) -> list[tuple[Range, ...]]:
-    """The same characters as rows of byte ranges; surrogates are none.  A row of each end is there once."""
+    """The same characters as rows of byte ranges, but for NUL and surrogates."""
     heads: dict[tuple[Range, ...], list[Range]] = {}
-    for low, high in without(ranges, [_SURROGATES]):
+    for low, high in without(ranges, _NONE):
         for first, last in _LENGTHS:
             if low <= last and high >= first:
                 for row in _rows(max(low, first), min(high, last)):

@@ -8,7 +8,7 @@ from app.errors import FormError, TextError
 from app.grammar.model import MAX_SOURCE, Form, Grammar, Kind
 from app.text.control import ControlTokens
 from app.text.grammar import gbnf, schema
-from app.text.grammar.builder import Builder, Row
+from app.text.grammar.builder import Builder
 from app.text.grammar.json_rules import JsonRules
 from app.text.grammar.thoughts import Thoughts
 from app.text.grammar.trial import try_out
@@ -64,13 +64,9 @@ def _made(
 def _answer(form: Form, builder: Builder) -> int:
     if form.kind is Kind.GBNF:
         return gbnf.read(form.source, builder)
-    rules = JsonRules(builder)
     if form.kind is Kind.JSON:
-        value = rules.object()
-    else:
-        value = schema.read(_decoded(form.source), builder)
-    row: Row = (rules.space, value)
-    return builder.choice("answer", row)
+        return JsonRules(builder).any_object()
+    return schema.read(_decoded(form.source), builder)
 
 
 def _decoded(source: str) -> object:

@@ -6,6 +6,7 @@ set of characters, a range or a repetition that runs backwards, a rule that is d
 """
 
 import re
+from collections.abc import Mapping
 
 from app.errors import FormError
 from app.text.grammar.builder import Builder, Row
@@ -22,6 +23,7 @@ _NUMBER = re.compile(r"[0-9]+")
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 _HEX_LENGTHS = {"x": 2, "u": 4, "U": 8}
 _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", **{sign: sign for sign in '\\"[]-'}}
+_SIMPLE: Mapping[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _MANY_DIGITS = 9
 
 
@@ -174,7 +176,7 @@ class _Reader:
         return _ESCAPES[kind]
 
     def _checked(self, code: int) -> str:
-        if code > LAST or 0xD800 <= code <= 0xDFFF:
+        if not 0 < code <= LAST or 0xD800 <= code <= 0xDFFF:
             raise self._wrong(f"there is no character {code:X}")
         return chr(code)
 
@@ -183,8 +185,8 @@ class _Reader:
     def _times(self, blank: re.Pattern[str]) -> tuple[int, int | None]:
         sign = self._here()
         self._at += 1
-        if sign != "{":
-            return {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
+        if sign in _SIMPLE:
+            return _SIMPLE[sign]
         self._skip(blank)
         least = self._number()
         most: int | None = least

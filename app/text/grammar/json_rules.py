@@ -134,24 +134,24 @@ class JsonRules:
     def null(self) -> int:
         return self.builder.choice("null", self.builder.text("null"))
 
-    def value(self, depth: int = DEPTH) -> int:
+    def any_value(self, depth: int = DEPTH) -> int:
         """Any value."""
         while len(self._values) <= depth:
             level = len(self._values)
             rows: list[Row] = [(self.string,), (self.number,), (self.boolean,), (self.null,)]
             if level:
-                rows += [(self.object(level - 1),), (self.array(level - 1),)]
+                rows += [(self.any_object(level - 1),), (self.any_array(level - 1),)]
             self._values.append(self.builder.choice("value", *rows))
         return self._values[depth]
 
-    def object(self, depth: int = DEPTH - 1) -> int:
+    def any_object(self, depth: int = DEPTH - 1) -> int:
         """Any object, of values that deep."""
-        row = self.pair((self.string,), self.value(depth))
+        row = self.pair((self.string,), self.any_value(depth))
         return self.builder.choice("object", self.braced(self.listed(row, 0, None)))
 
-    def array(self, depth: int = DEPTH - 1) -> int:
+    def any_array(self, depth: int = DEPTH - 1) -> int:
         """Any list, of values that deep."""
-        row = (self.value(depth), self.space)
+        row = (self.any_value(depth), self.space)
         return self.builder.choice("array", self.bracketed(self.listed(row, 0, None)))
 
     def listed(self, row: Row, least: int, most: int | None) -> Row:

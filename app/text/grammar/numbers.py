@@ -63,24 +63,25 @@ def _upwards(
     open_high = below and last == high
     rows: list[Row] = []
     build = rules.builder
-    some = _some_fraction(rules)
+    # No more figures than a reader tells apart: with more, a number could be rounded to a limit that it must not reach.
+    figures = max(1, _DIGITS - len(str(last)))
     if open_low and first < last:
-        rows.append((*build.text(str(first)), some))
+        rows.append((*build.text(str(first)), _some_fraction(rules, figures)))
     begin = first + 1 if open_low else first
-    rows += [(*row, rules.fraction) for row in between(rules, begin, last - 1)]
+    fraction = build.choice(
+        "number", (), (*build.text("."), *build.repeat((rules.digit,), 1, figures, "number"))
+    )
+    rows += [(*row, fraction) for row in between(rules, begin, last - 1)]
     if not open_high and not (open_low and first == last):
         rows.append(build.text(str(last)))
     return rows
 
 
-def _some_fraction(rules: JsonRules) -> int:
-    """A fraction that is not nought."""
+def _some_fraction(rules: JsonRules, figures: int) -> int:
+    """A fraction of at most so many figures that is not nought."""
     build = rules.builder
-    noughts = build.repeat(build.text("0"), 0, 14, "number")
-    figures = build.repeat((rules.digit,), 0, 8, "number")
-    return build.choice(
-        "number", (*build.text("."), *noughts, build.characters([(49, 57)]), *figures)
-    )
+    noughts = build.repeat(build.text("0"), 0, figures - 1, "number")
+    return build.choice("number", (*build.text("."), *noughts, build.characters([(49, 57)])))
 
 
 def _whole(rules: JsonRules, low: int, high: int) -> list[Row]:

@@ -5,7 +5,7 @@ and is refused.  Within a JSON string some characters are written as escapes; `L
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from app.errors import FormError
 from app.text.grammar.builder import Builder, Row
@@ -28,7 +28,7 @@ _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v"}
 _HEX_LENGTHS = {"x": 2, "u": 4}
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 _REPEAT = re.compile(r"\{([0-9]{1,6})(,([0-9]{0,6}))?\}")
-_SIMPLE = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_SIMPLE: Mapping[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _ANYTHING = others([(10, 10), (13, 13), (0x2028, 0x2029)])
 
 Letters = Callable[[Iterable[tuple[int, int]]], int]
@@ -143,7 +143,7 @@ class _Reader:
             if self._here() == "-" and self._source[self._at + 1 : self._at + 2] != "]":
                 self._at += 1
                 high = self._character()
-                if len(low) > 1 or len(high) > 1 or low[0][0] > high[0][1]:
+                if not _is_one(low) or not _is_one(high) or low > high:
                     raise self._wrong("a range of characters runs backwards, or from a set")
                 low = ((low[0][0], high[0][1]),)
             ranges += low
@@ -158,6 +158,8 @@ class _Reader:
         if sign != "\\":
             return ((ord(sign), ord(sign)),)
         kind = self._here()
+        if not kind:
+            raise self._wrong("it ends too soon")
         self._at += 1
         if kind in _SETS:
             return _SETS[kind]
@@ -169,7 +171,7 @@ class _Reader:
             return ((int(digits, 16), int(digits, 16)),)
         if kind.isalnum() and kind not in _CONTROL:
             raise self._wrong(f"'\\{kind}' is not supported")
-        code = ord(_CONTROL.get(kind, kind or "\\"))
+        code = ord(_CONTROL.get(kind, kind))
         return ((code, code),)
 
     def _here(self) -> str:
@@ -177,3 +179,8 @@ class _Reader:
 
     def _wrong(self, what: str) -> FormError:
         return FormError(f"'pattern' {self._source[:80]!r}: {what}.")
+
+
+def _is_one(ranges: Ranges) -> bool:
+    """Whether this is a single character."""
+    return len(ranges) == 1 and ranges[0][0] == ranges[0][1]

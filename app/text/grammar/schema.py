@@ -84,7 +84,7 @@ class _Reader:
         if depth > MAX_DEPTH:
             raise FormError(f"More than {MAX_DEPTH} schemas lie within each other.")
         if schema is True or schema == {}:
-            return self._json.value()
+            return self._json.any_value()
         if not isinstance(schema, dict):
             raise self._wrong(place, "a schema must be an object, or true")
         self._check_names(schema, place)
@@ -296,9 +296,9 @@ class _Reader:
 
     def _number(self, schema: Schema, name: str, place: str) -> float | None:
         value = schema.get(name)
-        if value is not None and (
-            isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e300
-        ):
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e300:
             raise self._wrong(place, f"'{name}' must be a number")
         return value
 
