@@ -10,8 +10,11 @@ from app.engine.lexicon import Lexicon
 from app.grammar.matcher import DEAD, Matcher
 from app.grammar.model import BYTES, Grammar
 
+EFFORT = 2_000
+"""Stacks that a choice may work on, each time; usual are a few dozen."""
+
 MOST_EFFORT = 20_000
-"""Stacks that the choice of one token may have worked on: some 20 ms.  Usual are a few dozen."""
+"""What earlier choices left over counts up to this."""
 
 
 class Constraint:
@@ -28,21 +31,25 @@ class Constraint:
         self._lexicon = lexicon
         self._ends = ends
         self._marks = {token: (BYTES + index,) for index, token in enumerate(grammar.marks)}
-        self._budget = MOST_EFFORT
-        self.exhausted = False
-        """Whether the last choice was given up because the grammar took too much work."""
         if not all(self.take(token) for token in written):
             self._state = DEAD
+        self._matcher.most_effort = self._matcher.effort + MOST_EFFORT
 
     @property
     def is_over(self) -> bool:
         """Whether nothing can follow any more."""
         return self._matcher.is_over(self._state)
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether this choice took too much work; what was not looked at yet counts as forbidden."""
+        return self._matcher.effort > self._matcher.most_effort
+
     def begin_choice(self) -> None:
         """From here on the work counts for the next token."""
-        self._budget = self._matcher.effort + MOST_EFFORT
-        self.exhausted = False
+        done = self._matcher.effort
+        left = max(0, self._matcher.most_effort - done)
+        self._matcher.most_effort = done + min(left + EFFORT, MOST_EFFORT)
         self._lexicon.learn()
 
     def allows(self, token: int) -> bool:
@@ -50,15 +57,8 @@ class Constraint:
         return self._after(token) != DEAD
 
     def allowed(self, tokens: Iterable[int]) -> list[int]:
-        """Those of these tokens that may come next, in their order; none are added once it takes too much work."""
-        found = []
-        for token in tokens:
-            if self._matcher.effort > self._budget:
-                self.exhausted = True
-                break
-            if self._after(token) != DEAD:
-                found.append(token)
-        return found
+        """Those of these tokens that may come next, in their order."""
+        return [token for token in tokens if self._after(token) != DEAD]
 
     def all_allowed(self) -> list[int]:
         """Every token that may come next."""

@@ -12,6 +12,8 @@ def refusal(submit: Submit, info: BackendInfo) -> str:
         return "The prompt holds tokens that this model does not have."
     if not 0 <= submit.written < len(submit.tokens):
         return "More of the prompt is said to be the answer than there is."
+    if submit.grammar is not None and submit.ignore_eos:
+        return "An answer with a grammar has its own end."
     if len(submit.tokens) >= info.context:
         return (
             f"This needs {len(submit.tokens):,} tokens, but a chat holds at most {info.context:,}."

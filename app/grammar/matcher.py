@@ -6,6 +6,7 @@ Nothing here is recursive, and an ambiguous grammar cannot make it explode: a st
 none, which refuses the symbol that leads there, and `effort` counts the work that was really done.
 """
 
+import sys
 from collections.abc import Iterable
 
 from app.grammar.model import BYTES, Grammar
@@ -32,6 +33,8 @@ class Matcher:
     def __init__(self, grammar: Grammar) -> None:
         self.effort = 0
         """Stacks that were worked on so far."""
+        self.most_effort = sys.maxsize
+        """Where `effort` is beyond this, nothing new is found out: what is not known yet counts as forbidden."""
         self._code: list[int] = []
         self._ends: set[int] = set()
         self._begins: list[tuple[int, ...]] = []
@@ -139,6 +142,8 @@ class Matcher:
         return number
 
     def _step(self, state: int, symbol: int) -> int:
+        if self.effort > self.most_effort:
+            return DEAD
         stacks = self._states[state]
         self.effort += len(stacks)
         after: set[int] = set()

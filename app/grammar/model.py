@@ -22,7 +22,7 @@ class Grammar:
 
     Rule 0 is the whole answer.  A rule has alternatives, each a row of items: an item of 0 or more is the number of a
     rule, a negative one is the class `~item`: one symbol in one of its ranges (low, high), both included.
-    Every rule can come to an end, and none begins with itself.
+    Every rule can come to an end, and none begins with itself and goes on.
     """
 
     rules: tuple[Rule, ...]

@@ -129,7 +129,8 @@ def test_work_beyond_the_limit_of_one_choice_is_given_up() -> None:
     backend = FakeBackend()
     constraint = Constraint(DOUBLING, Lexicon(backend.piece, 64), frozenset([END]))
     constraint.begin_choice()
-    constraint._budget = 0
+    assert constraint.take(PIECES.index(b"a"))
+    constraint._matcher.most_effort = constraint._matcher.effort - 1
     assert constraint.allowed(range(64)) == []
     assert constraint.exhausted
     constraint.begin_choice()
