@@ -5,6 +5,7 @@
     |- TextError                  a template or a text cannot be turned into tokens
     |- FormError                  the form asked for an answer (a grammar, a JSON schema) cannot be had
     |- ContextFull                a message does not fit, with the numbers
+    |- SamplingError              what was asked of the sampling does not fit the model
     |- EngineError                the engine refused or lost a request
     |  `- EngineDied              the engine's process is gone
     |- StoreError                 the database or the settings file
@@ -55,6 +56,10 @@ class ContextFull(AppError):
         )
         self.needed = needed
         self.available = available
+
+
+class SamplingError(AppError):
+    """What was asked of the sampling does not fit the model."""
 
 
 class EngineError(AppError):

@@ -6,12 +6,11 @@ limits, and what it refuses is a 400 of the same kind.
 
 import json
 import re
-from collections.abc import Mapping
 
+from app.api.fields import Fields
+from app.api.fields import wrong as _wrong
 from app.errors import RequestError
 from app.grammar.model import MAX_SOURCE, Form, Kind
-
-Fields = Mapping[str, object]
 
 _TYPES = ("text", "json_object", "json_schema")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -100,10 +99,6 @@ def _not_too_long(source: str, where: str) -> str:
     if len(source) > MAX_SOURCE:
         raise _wrong(where, f"at most {MAX_SOURCE:,} characters long")
     return source
-
-
-def _wrong(param: str, must: str) -> RequestError:
-    return RequestError(f"'{param}' must be {must}.", param=param, code="invalid_value")
 
 
 def _not_supported(param: str, why: str) -> RequestError:

@@ -21,6 +21,7 @@ from app.chat.models import (
 )
 from app.chat.urgency import Urgency
 from app.grammar.model import Form
+from app.sampling import Values
 
 # --- generator -----------------------------------------------------------------------------------------------
 
@@ -35,6 +36,8 @@ class Request:
     left out where not all fit; else such a request is refused.
     With a `form` the answer (not what is thought before it) is a text of it, unless it is cut short; it does not go
     with `ignore_eos`.
+    `sampling_open` names the fields of `sampling` that nobody has chosen: there the model's own recommended values
+    count.  With `top_logprobs` the text comes with the likelihoods of its tokens, and of so many others at each place.
     `urgency` may be changed by whoever asked while the request runs.  `owner` is the number of the chat whose state
     this becomes, so that it can be kept over a restart and forgotten with the chat; 0 is nobody's.
     """
@@ -51,6 +54,8 @@ class Request:
     since: float | None = None
     may_leave_out: bool = False
     form: Form | None = None
+    sampling_open: frozenset[str] = frozenset()
+    top_logprobs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +84,31 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True)
+class Chance:
+    """The bytes of a token (none for a control token) and the natural logarithm of its probability."""
+
+    piece: bytes
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """How likely a token was by the model alone, before any sampling, and the `best` at its place, likeliest first."""
+
+    own: Chance
+    best: tuple[Chance, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
-    """More of the answer, in whole characters.  `tokens` new tokens were written for it (0 is possible)."""
+    """More of the answer, in whole characters.  `tokens` new tokens were written for it (0 is possible).
+
+    `likelihoods` of the tokens whose last byte is in it, where the request asked for them.
+    """
 
     text: str
     tokens: int = 1
+    likelihoods: tuple[Likelihood, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +190,8 @@ class ModelState:
 
     `path` is the file that is, or would be, loaded; NONE means that no file was ever chosen, UNLOADED that the
     next request loads it again.  `fraction` and `doing` tell of a load, `error` of a failure.  `can_switch` and
-    `can_effort` say whether the model can be told to reason or not, and how much.
+    `can_effort` say whether the model can be told to reason or not, and how much.  `recommended` are the values of
+    sampling that the model's file advises.
     """
 
     phase: ModelPhase = ModelPhase.NONE
@@ -180,6 +206,7 @@ class ModelState:
     notes: tuple[str, ...] = ()
     can_switch: bool = False
     can_effort: bool = False
+    recommended: Values = ()
 
 
 class AdviceKind(StrEnum):

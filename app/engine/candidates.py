@@ -12,10 +12,8 @@ _FIELDS = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 """`llama_token_data`."""
 
 
-def of_row(api: Any, context: Any, row: int) -> Candidates:
-    """All tokens, token i at index i, with the logits of batch row `row` of the last decode."""
-    vocab = api.llama_model_get_vocab(api.llama_get_model(context))
-    size = int(api.llama_vocab_n_tokens(vocab))
+def of_row(api: Any, context: Any, row: int, size: int) -> Candidates:
+    """All `size` tokens, token i at index i, with the logits of batch row `row` of the last decode."""
     logits = api.llama_get_logits_ith(context, row)
     address = ctypes.cast(logits, ctypes.c_void_p).value
     if address is None:

@@ -6,7 +6,6 @@ with exactly one `Finished`.
 """
 
 from collections.abc import Callable
-from collections.abc import Sequence as Seq
 from dataclasses import asdict
 
 import numpy as np
@@ -14,9 +13,10 @@ import numpy as np
 from app.engine.admission import Admission
 from app.engine.backend import Backend, DecodeResult
 from app.engine.batch import Call, build, slot_of
-from app.engine.choice import Choice, why_stuck
+from app.engine.choice import Choice, choose
 from app.engine.cost import CostModel, Shape
 from app.engine.hit_rate import HitRate
+from app.engine.keeping import Keeper
 from app.engine.outbox import Outbox
 from app.engine.pool import Pool
 from app.engine.prefix import common_prefix
@@ -56,7 +56,7 @@ class Engine:
         self._new_seed = new_seed
         self._pace = pace or Pace()
         self._cost = CostModel()
-        self._choice = Choice(backend)
+        self._keeper = Keeper(backend)
         self._pool = Pool(backend, spill_bytes, files, self._cost.effort)
         self._sequences: dict[int, Sequence] = {}
         self._arrivals = 0
@@ -85,10 +85,11 @@ class Engine:
             seed=seed,
             ban_ends=submit.ignore_eos,
             written=np.array(submit.tokens[start:], np.int32),
+            breakers=submit.breakers,
         )
         self._arrivals += 1
         self._sequences[submit.request_id] = Sequence(
-            submit, self._arrivals, self._clock(), sampler, self._choice.constraint(submit)
+            submit, self._arrivals, self._clock(), sampler, self._keeper.constraint(submit)
         )
 
     def abort(self, request_id: int) -> None:
@@ -205,7 +206,8 @@ class Engine:
     def _make_room_for_rows(self) -> list[Sequence]:
         """The rows of the next step, after parking as many as it takes to give each its cell."""
         running = [sequence for sequence in self._active() if sequence.running]
-        running = choose_rows(running, self._most_running, self._clock())
+        most = self._cost.row_limit.limit(len(running), self._pool.cells.used)
+        running = choose_rows(running, min(most, self._most_running), self._clock())
         while not self._pool.make_free(len(running)):
             victim = max(self._active(), key=lambda sequence: sequence.urgency)
             self._park(victim)
@@ -264,8 +266,8 @@ class Engine:
         self._came_on(call)
         shape = Shape(len(current.rows), current.chunk_tokens, self._pool.cells.used)
         self._cost.observe(shape, seconds)
-        for sequence, token in self._choice.choose(call.outputs):
-            self._write(sequence, token)
+        for choice in choose(self._backend, self._keeper, call.outputs):
+            self._write(choice)
         return seconds
 
     def _keep_what_was_read(self, call: Call) -> None:
@@ -325,17 +327,17 @@ class Engine:
             if not sequence.wants_token and sequence.remaining <= 1:
                 self._finish(sequence, FinishReason.LENGTH)
 
-    def _write(self, sequence: Sequence, token: int | None) -> None:
-        """Take in what was chosen; None: nothing that this answer's grammar allows can be written."""
-        if token is None:
-            self._finish(sequence, FinishReason.ERROR, why_stuck(sequence))
+    def _write(self, choice: Choice) -> None:
+        sequence, token = choice.sequence, choice.token
+        if choice.stuck:
+            self._finish(sequence, FinishReason.ERROR, choice.stuck)
             return
         ends = token in self._ends or token in sequence.submit.end_tokens
         if ends and not sequence.submit.ignore_eos:
             self._finish(sequence, FinishReason.STOP)
             return
         sequence.tokens.append(token)
-        self._out.token(sequence, token)
+        self._out.token(choice)
         limit = sequence.submit.max_tokens
         full = len(sequence.tokens) >= self._info.context
         if sequence.constraint is not None and sequence.constraint.is_over:

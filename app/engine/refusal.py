@@ -1,6 +1,7 @@
 """Why a request cannot be taken; pure."""
 
 from app.engine.backend import BackendInfo
+from app.sampling import foreign_bias
 from app.wire import Submit
 
 
@@ -14,6 +15,9 @@ def refusal(submit: Submit, info: BackendInfo) -> str:
         return "More of the prompt is said to be the answer than there is."
     if submit.grammar is not None and submit.ignore_eos:
         return "An answer with a grammar has its own end."
+    foreign = foreign_bias(submit.sampling, info.vocabulary)
+    if foreign:
+        return foreign
     if len(submit.tokens) >= info.context:
         return (
             f"This needs {len(submit.tokens):,} tokens, but a chat holds at most {info.context:,}."

@@ -11,6 +11,7 @@ from app.text import formats, reasoning
 from app.text.grammar.forms import grammar_of
 from app.text.marks import Plain
 from app.text.prompt import MAX_CHARACTERS, Composer
+from app.text.recommended import advised
 from app.text.tokens import Encoder
 from app.text.vocabulary import LlamaVocabulary
 
@@ -51,14 +52,16 @@ class TextSession:
 
     def loaded(self) -> wire.VocabularyLoaded:
         """What the app needs to know."""
+        values, remarks = advised(self._vocabulary.advised)
         return wire.VocabularyLoaded(
             pieces=self._vocabulary.pieces,
             ends=self._vocabulary.ends,
             end_tokens=self.end_tokens,
             format_name=self.format.name,
-            notes=(*self.format.notes, *((_DATED,) if self.dated else ())),
+            notes=(*self.format.notes, *((_DATED,) if self.dated else ()), *remarks),
             stop=self.format.stop,
             thinking=self.thinking,
+            recommended=values,
         )
 
     def render(self, request: wire.Render) -> wire.Rendered | wire.TextFailed:
