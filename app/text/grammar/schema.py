@@ -4,6 +4,9 @@ What cannot be promised token by token is refused by name, never dropped: a sche
 Schema leaves more open, less is allowed: an object has no further properties unless `additionalProperties` asks for
 them, properties come in the order of the schema, `oneOf` is read as `anyOf`.  References go to places within the
 schema; nothing is ever fetched.
+
+The converter that comes with llama-cpp-python is not used: it drops what it does not know, lets line feeds into strings,
+and writes out every repetition that it is told to.
 """
 
 from collections.abc import Callable, Mapping
