@@ -83,7 +83,11 @@ def _holds(name: str, wanted: Any, value: Any, schema: Any, whole: Any) -> bool:
         case "additionalProperties":
             known = schema.get("properties", {})
             more = {key: one for key, one in value.items() if key not in known} if table else {}
-            return not more if wanted is False else all(valid(one, wanted, whole) for one in more.values())
+            return (
+                not more
+                if wanted is False
+                else all(valid(one, wanted, whole) for one in more.values())
+            )
     return True
 
 

@@ -65,7 +65,9 @@ def _named_schema(value: object) -> Form:
         raise _wrong(where, "an object with 'name' and 'schema'")
     for name in value:
         if name not in ("name", "schema", "strict", "description"):
-            raise _not_supported(f"{where}.{name[:80]}", "only name, schema, strict and description are")
+            raise _not_supported(
+                f"{where}.{name[:80]}", "only name, schema, strict and description are"
+            )
     name = value.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise _wrong(f"{where}.name", "1 to 64 letters, figures, '_' or '-'")
@@ -102,4 +104,6 @@ def _not_too_long(source: str, where: str) -> str:
 
 
 def _not_supported(param: str, why: str) -> RequestError:
-    return RequestError(f"'{param}' is not supported: {why}.", param=param, code="unsupported_value")
+    return RequestError(
+        f"'{param}' is not supported: {why}.", param=param, code="unsupported_value"
+    )

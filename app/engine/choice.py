@@ -25,9 +25,7 @@ class Choice:
     stuck: str = ""
 
 
-def choose(
-    backend: Backend, keeper: Keeper, outputs: Seq[tuple[Sequence, int]]
-) -> list[Choice]:
+def choose(backend: Backend, keeper: Keeper, outputs: Seq[tuple[Sequence, int]]) -> list[Choice]:
     """`outputs` gives each sequence its batch row.  Plain greedy ones are chosen all at once, and come first."""
     # Before any choice, for choosing may change the logits.
     chances = {

@@ -86,4 +86,3 @@ class Constraint:
             return self._state if self._matcher.may_end(self._state) else DEAD
         piece = self._lexicon.piece(token)
         return self._matcher.advance(self._state, piece) if piece else DEAD
-

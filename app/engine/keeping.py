@@ -15,9 +15,7 @@ _SHORTLISTS = (64, 1024)
 """How many of the best tokens are looked through before all are.  The second is for where nearly everything is allowed:
 there it takes 1 ms, and all of 49,152 tokens some 60."""
 
-_TOO_AMBIGUOUS = (
-    "The grammar of this answer is too ambiguous to be followed here: the same text can go on in too many ways."
-)
+_TOO_AMBIGUOUS = "The grammar of this answer is too ambiguous to be followed here: the same text can go on in too many ways."
 _DEAD_END = (
     "The answer cannot go on: no token of this model writes anything that its grammar allows here."
 )

@@ -24,7 +24,10 @@ SCHEMA: dict[str, Any] = {
     "required": ["city", "people", "rivers"],
     "additionalProperties": False,
 }
-FORMAT: Any = {"type": "json_schema", "json_schema": {"name": "city", "schema": SCHEMA, "strict": True}}
+FORMAT: Any = {
+    "type": "json_schema",
+    "json_schema": {"name": "city", "schema": SCHEMA, "strict": True},
+}
 BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"grammar": "root ::= root"}, "grammar", "never come to an end"),
     ({"grammar": "root ::= " + "(" * 50_000}, "grammar", "within each other"),
@@ -65,7 +68,9 @@ async def cut(api: Api) -> None:
     reply = await api.post({**HELLO, "response_format": FORMAT, "max_tokens": 5, "temperature": 0})
     assert reply.json["choices"][0]["finish_reason"] == "length"
     assert reply.json["choices"][0]["message"]["content"].lstrip().startswith("{")
-    stream = read_stream((await api.post({**HELLO, "grammar": 'root ::= "yes" | "no"', "stream": True})).body)
+    stream = read_stream(
+        (await api.post({**HELLO, "grammar": 'root ::= "yes" | "no"', "stream": True})).body
+    )
     assert stream.text in ("yes", "no")
     free = await api.post({**HELLO, "response_format": {"type": "text"}, "max_tokens": 9})
     assert free.json["choices"][0]["finish_reason"] == "length"
@@ -74,7 +79,10 @@ async def cut(api: Api) -> None:
 def test_a_form_is_kept_or_refused_and_others_go_on(talker: Path) -> None:
     async def scenario() -> None:
         model = await RealModel(talker).open()
-        async with served(model) as api, openai.AsyncOpenAI(base_url=f"{api.base}/v1", api_key="k", max_retries=0) as client:
+        async with (
+            served(model) as api,
+            openai.AsyncOpenAI(base_url=f"{api.base}/v1", api_key="k", max_retries=0) as client,
+        ):
             long = asyncio.create_task(api.post({**HELLO, "max_tokens": 60, "ignore_eos": True}))
             await asyncio.gather(kept(client, temperature=0), kept(client, temperature=1.5, seed=4))
             await refused(api)

@@ -51,7 +51,9 @@ def rig(speakers: dict[str, Path], make_rig: MakeRig) -> Rig:
     return make_rig(speakers["attention"])
 
 
-def written(rig: Rig, grammar: Grammar | None, sampling: Sampling, limit: int = 400) -> tuple[bytes, FinishReason]:
+def written(
+    rig: Rig, grammar: Grammar | None, sampling: Sampling, limit: int = 400
+) -> tuple[bytes, FinishReason]:
     number = len(rig.steps) + 1
     rig.engine.submit(Submit(number, PROMPT, sampling, max_tokens=limit, grammar=grammar))
     rig.run()
@@ -86,12 +88,16 @@ def test_an_answer_goes_on_as_if_it_had_never_been_cut(rig: Rig) -> None:
         cut = len(tokens) // 2
         again = len(rig.steps) + 1
         cut_prompt = (*PROMPT, *tokens[:cut])
-        rig.engine.submit(Submit(again, cut_prompt, sampling, max_tokens=400, grammar=grammar, written=cut))
+        rig.engine.submit(
+            Submit(again, cut_prompt, sampling, max_tokens=400, grammar=grammar, written=cut)
+        )
         rig.run()
         assert tokens[:cut] + rig.tokens(again) == tokens
 
 
-def test_a_neighbour_with_a_grammar_changes_no_bit(speakers: dict[str, Path], make_rig: MakeRig) -> None:
+def test_a_neighbour_with_a_grammar_changes_no_bit(
+    speakers: dict[str, Path], make_rig: MakeRig
+) -> None:
     """The watched answer's logits at every step, with a neighbour that is free and with one that is not."""
 
     def logits(neighbour: Grammar | None) -> tuple[list[npt.NDArray[np.float32]], list[int]]:
@@ -127,11 +133,15 @@ GRAMMARS = [
 
 
 @pytest.mark.parametrize("source", GRAMMARS)
-def test_the_same_tokens_are_allowed_as_llama_cpp_allows(source: str, speakers: dict[str, Path], api: Any) -> None:
+def test_the_same_tokens_are_allowed_as_llama_cpp_allows(
+    source: str, speakers: dict[str, Path], api: Any
+) -> None:
     """Token by token, along texts written by chance; of tokens that are ASCII, for half characters we know better."""
     vocabulary = LlamaVocabulary(speakers["attention"])
     pieces = [vocabulary.vocabulary.piece(token) for token in range(vocabulary.size)]
-    compared = [token for token, piece in enumerate(pieces) if piece.isascii() and piece.strip(b"\0")]
+    compared = [
+        token for token, piece in enumerate(pieces) if piece.isascii() and piece.strip(b"\0")
+    ]
     compared += vocabulary.end_tokens
     ends = frozenset(vocabulary.end_tokens)
     lexicon = Lexicon(pieces.__getitem__, vocabulary.size)
@@ -154,7 +164,9 @@ def test_the_same_tokens_are_allowed_as_llama_cpp_allows(source: str, speakers: 
 
 
 def _allowed(api: Any, sampler: Any, tokens: list[int]) -> list[int]:
-    data = (api.llama_token_data * len(tokens))(*(api.llama_token_data(token, 0.0, 0.0) for token in tokens))
+    data = (api.llama_token_data * len(tokens))(
+        *(api.llama_token_data(token, 0.0, 0.0) for token in tokens)
+    )
     array = api.llama_token_data_array(data, len(tokens), -1, False)
     api.llama_sampler_apply(sampler, ctypes.byref(array))
     return [one.id for one in data if one.logit == 0.0]

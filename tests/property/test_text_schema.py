@@ -18,11 +18,17 @@ def _two(of: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.tuples(of, of).map(sorted)
 
 
-def _limited(kind: str, names: tuple[str, str], of: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def _limited(
+    kind: str, names: tuple[str, str], of: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Any]:
     """A schema of this type with none, one or both of two limits."""
 
     def made(limits: list[Any], which: int) -> dict[str, Any]:
-        chosen = {name: limit for bit, (name, limit) in enumerate(zip(names, limits, strict=True)) if which >> bit & 1}
+        chosen = {
+            name: limit
+            for bit, (name, limit) in enumerate(zip(names, limits, strict=True))
+            if which >> bit & 1
+        }
         return {"type": kind, **chosen}
 
     return st.builds(made, _two(of), st.integers(0, 3))
@@ -44,9 +50,7 @@ _leaves = st.one_of(
 )  # fmt: skip
 
 
-def _object(
-    properties: dict[str, Any], required: list[bool], more: Any
-) -> dict[str, Any]:
+def _object(properties: dict[str, Any], required: list[bool], more: Any) -> dict[str, Any]:
     needed = [name for name, must in zip(properties, required, strict=False) if must]
     made = {"type": "object", "properties": properties, "required": needed}
     return made if more is None else {**made, "additionalProperties": more}

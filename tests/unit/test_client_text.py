@@ -85,7 +85,9 @@ def test_a_form_is_made_a_grammar_or_refused_under_its_own_name() -> None:
             made.reply(reply)
             with pytest.raises(kind) as caught:
                 await bad
-            assert getattr(caught.value, "field", "") == ("response_format" if kind is FormError else "")
+            assert getattr(caught.value, "field", "") == (
+                "response_format" if kind is FormError else ""
+            )
         await made.client.stop()
 
     run(scenario())

@@ -30,7 +30,13 @@ RECORD = {
 }
 
 
-def asked(grammar: Grammar, sampling: Sampling = GREEDY, limit: int | None = 300, **more: int) -> Submit:
+LIST = schema(RECORD)
+FIGURES = gbnf("root ::= [0-9]+")
+
+
+def asked(
+    grammar: Grammar, sampling: Sampling = GREEDY, limit: int | None = 300, **more: int
+) -> Submit:
     return Submit(1, (7, 8, 9), sampling, max_tokens=limit, grammar=grammar, **more)
 
 
@@ -45,7 +51,7 @@ def text(run: Run, request_id: int = 1) -> bytes:
     return b"".join(PIECES[token] for token in run.tokens.get(request_id, []))
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(
     prompt=st.lists(st.integers(1, 63), min_size=1, max_size=9).map(tuple),
     sampling=st.sampled_from([GREEDY, WARM, PENALISED]),
@@ -54,7 +60,7 @@ def text(run: Run, request_id: int = 1) -> bytes:
 def test_an_answer_is_a_text_of_its_grammar(
     prompt: tuple[int, ...], sampling: Sampling, seed: int
 ) -> None:
-    run = answered(replace(asked(schema(RECORD), replace(sampling, seed=seed)), tokens=prompt))
+    run = answered(replace(asked(LIST, replace(sampling, seed=seed)), tokens=prompt))
     assert run.ends[1].reason is FinishReason.STOP
     assert valid(json.loads(text(run)), RECORD)
     assert END not in run.tokens[1]
@@ -78,7 +84,7 @@ def test_an_answer_ends_where_its_grammar_does_without_another_step() -> None:
 
 def test_an_end_is_only_an_end_where_the_grammar_may_end() -> None:
     """The best token of a fake is any; END is chosen after some figure, never before."""
-    ended = {len(answered(replace(asked(gbnf("root ::= [0-9]+")), tokens=(n, 3))).tokens[1]) for n in range(1, 40)}
+    ended = {len(answered(replace(asked(FIGURES), tokens=(n, 3))).tokens[1]) for n in range(1, 40)}
     assert min(ended) >= 1
     assert len(ended) > 3
 
@@ -154,7 +160,7 @@ def test_a_forbidden_token_is_never_taken_in() -> None:
 def test_an_answer_goes_on_in_another_engine_as_if_it_had_never_been_cut(
     cut: int, sampling: Sampling
 ) -> None:
-    whole = asked(schema(RECORD), sampling)
+    whole = asked(LIST, sampling)
     expected = answered(whole).tokens[1]
     first = expected[:cut]
     rest = replace(whole, tokens=(*whole.tokens, *first), written=cut)
@@ -168,8 +174,8 @@ def test_written_tokens_that_do_not_keep_the_grammar_end_in_an_error() -> None:
 
 def test_a_parked_answer_keeps_its_grammar() -> None:
     """The pool holds one of them: they take turns in it."""
-    run = make_run(FakeBackend(cells=96, batch=16), spill_bytes=0)
-    grammar = schema({"type": "string", "minLength": 25, "maxLength": 30})
+    run = make_run(FakeBackend(cells=64, batch=16), spill_bytes=0)
+    grammar = schema({"type": "string", "minLength": 20, "maxLength": 24})
     for number in range(3):
         tokens = tuple(range(1 + number, 12 + number))
         run.engine.submit(Submit(number, tokens, WARM, grammar=grammar))
@@ -177,7 +183,7 @@ def test_a_parked_answer_keeps_its_grammar() -> None:
     assert run.steps[-1].counters.parked
     for number in range(3):
         assert run.ends[number].reason is FinishReason.STOP
-        assert 25 <= len(json.loads(text(run, number))) <= 30
+        assert 20 <= len(json.loads(text(run, number))) <= 24
 
 
 def test_all_tokens_are_learned_bit_by_bit() -> None:

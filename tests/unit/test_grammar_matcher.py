@@ -82,7 +82,7 @@ def test_characters_are_their_bytes(sign: str) -> None:
     for grammar, others in (
         (gbnf(f"root ::= [{code}]"), False),
         (gbnf("root ::= ."), True),
-        (gbnf(f'root ::= [a-{code}{chr(0x10FFFF)}]'), True),
+        (gbnf(f"root ::= [a-{code}{chr(0x10FFFF)}]"), True),
     ):
         data = sign.encode()
         assert keeps(grammar, data)
@@ -92,7 +92,9 @@ def test_characters_are_their_bytes(sign: str) -> None:
     assert not keeps(gbnf(f"root ::= [^{code}]"), sign)
 
 
-@pytest.mark.parametrize("data", [b"\x00", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xff", b"\x80"])
+@pytest.mark.parametrize(
+    "data", [b"\x00", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xff", b"\x80"]
+)
 def test_no_character_is_no_character(data: bytes) -> None:
     assert not keeps(gbnf("root ::= ."), data)
     assert not keeps(gbnf("root ::= [^a]"), data)

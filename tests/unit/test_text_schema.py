@@ -11,7 +11,11 @@ from tests.grammars import any_object, begins, keeps, schema
 
 PERSON = {
     "type": "object",
-    "properties": {"name": {"type": "string"}, "age": {"type": "integer"}, "mail": {"type": "string"}},
+    "properties": {
+        "name": {"type": "string"},
+        "age": {"type": "integer"},
+        "mail": {"type": "string"},
+    },
     "required": ["name"],
 }
 TREE = {
@@ -106,7 +110,7 @@ BAD: list[tuple[Any, str]] = [
     ({"type": "string", "pattern": "(a"}, "not closed"),
     ({"type": "string", "pattern": "a{3,2}"}, "backwards"),
     ({"type": "string", "pattern": "(" * 60 + "a" + ")" * 60}, "within each other"),
-    ({"type": "string", "pattern": "(a{1,2000}){1,2000}"}, "too"),
+    ({"type": "string", "pattern": "(a{1,5000})+"}, "at most 2,000"),
     ({"type": "string", "pattern": 5}, "'pattern' must be a string"),
     ({"properties": []}, "'properties' must be an object"),
     ({"properties": {"a": 5}}, "At #/properties/a: a schema must be an object"),
@@ -156,8 +160,8 @@ def test_many_fields_are_no_trouble() -> None:
     names = [f"field_{number}" for number in range(200)]
     wanted = {"type": "object", "properties": {name: {"type": "integer"} for name in names}}
     grammar = schema(wanted)
-    assert keeps(grammar, json.dumps({name: 1 for name in names}))
-    assert keeps(grammar, json.dumps({name: 1 for name in names[::7]}))
+    assert keeps(grammar, json.dumps(dict.fromkeys(names, 1)))
+    assert keeps(grammar, json.dumps(dict.fromkeys(names[::7], 1)))
     assert not begins(grammar, '{"field_3": 1, "field_2"')
 
 

@@ -17,10 +17,13 @@ from tests.tiny_text import CHATML, tiny_vocabulary
 THINK = ThoughtTags("<think>", "</think>")
 DIGITS = Form(Kind.GBNF, "root ::= [0-9]+", "grammar")
 CHANNELS = ThoughtTags(
-    "<|channel|>analysis<|message|>", "<|end|><|channel|>final<|message|>", answer="<|channel|>final<|message|>"
+    "<|channel|>analysis<|message|>",
+    "<|end|><|channel|>final<|message|>",
+    answer="<|channel|>final<|message|>",
 )
 CONTROL = ControlTokens(
-    ControlToken(number, f"<|{name}|>") for number, name in enumerate(("channel", "message", "end"), 90)
+    ControlToken(number, f"<|{name}|>")
+    for number, name in enumerate(("channel", "message", "end"), 90)
 )
 
 

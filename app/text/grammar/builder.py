@@ -83,7 +83,9 @@ class Builder:
                 f"Something is to be repeated {max(least, most or 0):,} times; at most {MAX_REPEATS:,} are possible."
             )
         if least * len(row) > MAX_ITEMS:
-            raise FormError(f"It is too large: a repetition alone has more than {MAX_ITEMS:,} items.")
+            raise FormError(
+                f"It is too large: a repetition alone has more than {MAX_ITEMS:,} items."
+            )
         if most is None:
             again = self.reserve(name)
             self.define(again, (*row, again), ())

@@ -67,9 +67,7 @@ class JsonRules:
         )
         sign = build.characters([(ord(sign),) * 2 for sign in '"\\/bfnrt'])
         escape = build.choice("letter", (sign,), (*build.text("u"), code))
-        return build.choice(
-            "letter", (build.characters(_PLAIN),), (*build.text("\\"), escape)
-        )
+        return build.choice("letter", (build.characters(_PLAIN),), (*build.text("\\"), escape))
 
     @cached_property
     def string(self) -> int:
@@ -126,9 +124,7 @@ class JsonRules:
 
     @cached_property
     def boolean(self) -> int:
-        return self.builder.choice(
-            "boolean", self.builder.text("true"), self.builder.text("false")
-        )
+        return self.builder.choice("boolean", self.builder.text("true"), self.builder.text("false"))
 
     @cached_property
     def null(self) -> int:

@@ -41,9 +41,7 @@ def number(rules: JsonRules, limits: Limits) -> int:
     high = _LARGEST if limits.high is None else limits.high
     positive = _upwards(rules, low, high, limits.above, limits.below)
     minus = rules.builder.text("-")
-    negative = [
-        minus + row for row in _upwards(rules, -high, -low, limits.below, limits.above)
-    ]
+    negative = [minus + row for row in _upwards(rules, -high, -low, limits.below, limits.above)]
     if not positive + negative:
         raise FormError(
             "'minimum' and 'maximum' lie too close together; there must be a whole number within."
@@ -51,9 +49,7 @@ def number(rules: JsonRules, limits: Limits) -> int:
     return rules.builder.choice("number", *positive, *negative)
 
 
-def _upwards(
-    rules: JsonRules, low: float, high: float, above: bool, below: bool
-) -> list[Row]:
+def _upwards(rules: JsonRules, low: float, high: float, above: bool, below: bool) -> list[Row]:
     """What is not negative, without a sign: whole numbers with any fraction while the next one is within too."""
     first = max(0, min(math.ceil(low), _LARGEST + 1))
     last = min(math.floor(high), _LARGEST)
@@ -63,25 +59,30 @@ def _upwards(
     open_high = below and last == high
     rows: list[Row] = []
     build = rules.builder
-    # No more figures than a reader tells apart: with more, a number could be rounded to a limit that it must not reach.
-    figures = max(1, _DIGITS - len(str(last)))
     if open_low and first < last:
-        rows.append((*build.text(str(first)), _some_fraction(rules, figures)))
+        rows.append((*build.text(str(first)), _fraction(rules, first, nought=False)))
     begin = first + 1 if open_low else first
-    fraction = build.choice(
-        "number", (), (*build.text("."), *build.repeat((rules.digit,), 1, figures, "number"))
-    )
-    rows += [(*row, fraction) for row in between(rules, begin, last - 1)]
+    # Right below a limit that must not be reached, a long fraction could be rounded to it.
+    free = last - 1 if open_high else last
+    rows += [(*row, rules.fraction) for row in between(rules, begin, free - 1)]
+    if open_high and begin < last:
+        rows.append((*build.text(str(last - 1)), _fraction(rules, last, nought=True)))
     if not open_high and not (open_low and first == last):
         rows.append(build.text(str(last)))
     return rows
 
 
-def _some_fraction(rules: JsonRules, figures: int) -> int:
-    """A fraction of at most so many figures that is not nought."""
+def _fraction(rules: JsonRules, whole: int, *, nought: bool) -> int:
+    """A fraction with no more figures than readers tell apart beside `whole`; without `nought` it is not 0."""
     build = rules.builder
+    figures = max(1, _DIGITS - len(str(whole)))
+    point = build.text(".")
+    if nought:
+        return build.choice(
+            "number", (), point + build.repeat((rules.digit,), 1, figures, "number")
+        )
     noughts = build.repeat(build.text("0"), 0, figures - 1, "number")
-    return build.choice("number", (*build.text("."), *noughts, build.characters([(49, 57)])))
+    return build.choice("number", (*point, *noughts, build.characters([(49, 57)])))
 
 
 def _whole(rules: JsonRules, low: int, high: int) -> list[Row]:

@@ -51,14 +51,18 @@ class _Reader:
 
     def read(self) -> Row:
         begins = self._source.startswith("^")
-        ends = self._source.endswith("$") and not re.search(r"(?:^|[^\\])(?:\\\\)*\\\$$", self._source)
+        ends = self._source.endswith("$") and not re.search(
+            r"(?:^|[^\\])(?:\\\\)*\\\$$", self._source
+        )
         self._at = int(begins)
         self._end = len(self._source) - int(ends)
         rows = self._alternatives()
         if self._at < self._end:
             raise self._wrong(f"'{self._here()}' stands where it means nothing")
         if len(rows) > 1 and (begins or ends):
-            raise self._wrong("'^' and '$' beside '|' hold for one side only; put the choice in parentheses")
+            raise self._wrong(
+                "'^' and '$' beside '|' hold for one side only; put the choice in parentheses"
+            )
         free = self._builder.repeat((self._letters(others(())),), 0, None, "pattern")
         found = self._one(rows)
         return (() if begins else free) + found + (() if ends else free)

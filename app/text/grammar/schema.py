@@ -250,7 +250,9 @@ class _Reader:
         items = schema.get("items", not heads)
         if rows:
             if items is not False and "items" in schema:
-                raise self._wrong(place, "'items' beside 'prefixItems' is not supported but for false")
+                raise self._wrong(
+                    place, "'items' beside 'prefixItems' is not supported but for false"
+                )
             if not least <= len(rows) <= (len(rows) if most is None else most):
                 raise self._wrong(place, "'prefixItems' has another length than is asked for")
             joined = rows[0]
@@ -271,15 +273,21 @@ class _Reader:
             raise self._wrong(place, "'maxLength' is smaller than 'minLength'")
         form, look = schema.get("format"), schema.get("pattern")
         if form is None and look is None:
-            return self._builder.choice("string", self._json.quoted(self._json.letters(least, most)))
+            return self._builder.choice(
+                "string", self._json.quoted(self._json.letters(least, most))
+            )
         if form is not None and look is not None:
             raise self._wrong(place, "'format' beside 'pattern' is not supported")
         if least or most is not None:
-            raise self._wrong(place, "'minLength' and 'maxLength' beside 'pattern' or 'format' are not supported")
+            raise self._wrong(
+                place, "'minLength' and 'maxLength' beside 'pattern' or 'format' are not supported"
+            )
         if form is not None:
             if not isinstance(form, str) or form not in _FORMATS:
                 known = ", ".join(_FORMATS)
-                raise self._wrong(place, f"'format' {str(form)[:40]!r} is not supported; {known} are")
+                raise self._wrong(
+                    place, f"'format' {str(form)[:40]!r} is not supported; {known} are"
+                )
             look = f"^{_FORMATS[form]}$"
         if not isinstance(look, str):
             raise self._wrong(place, "'pattern' must be a string")

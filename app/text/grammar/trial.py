@@ -9,8 +9,8 @@ from app.grammar.model import Grammar
 MOST_WAYS = 256
 """Ways to go on that a good grammar may have at a time."""
 
-_TEXTS = 8
-_SYMBOLS = 150
+_TEXTS = 6
+_SYMBOLS = 100
 _LOOKED_AT = 4
 _MOST_EFFORT = 200_000
 """Stacks to work on for all of it: a fifth of a second."""
@@ -28,15 +28,15 @@ def try_out(grammar: Grammar) -> None:
                     "It is too ambiguous: the same text can go on in too many ways at once. Have alternatives begin "
                     "differently, and do not put repetitions directly into repetitions."
                 )
-            choices = [symbol for symbol, possible in enumerate(matcher.following(state)) if possible]
+            choices = [
+                symbol for symbol, possible in enumerate(matcher.following(state)) if possible
+            ]
             if not choices:
                 break
             state = _next(matcher, state, choices, random, greedy=seed % 2 == 0)
 
 
-def _next(
-    matcher: Matcher, state: int, choices: list[int], random: Random, *, greedy: bool
-) -> int:
+def _next(matcher: Matcher, state: int, choices: list[int], random: Random, *, greedy: bool) -> int:
     """The state after a random symbol, or after the one of several that leaves most ways to go on."""
     picked = [random.choice(choices) for _ in range(_LOOKED_AT if greedy else 1)]
     reached = [matcher.advance(state, [symbol]) for symbol in picked]
