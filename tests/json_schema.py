@@ -30,65 +30,59 @@ def valid(value: Any, schema: Any, whole: Any = None) -> bool:
     whole = schema if whole is None else whole
     if schema is True:
         return True
-    return all(_holds(name, wanted, value, schema, whole) for name, wanted in schema.items())
+    return all(
+        _CHECKS[name](value, wanted, schema, whole)
+        for name, wanted in schema.items()
+        if name in _CHECKS and _is_about(name, value)
+    )
 
 
-def _holds(name: str, wanted: Any, value: Any, schema: Any, whole: Any) -> bool:
-    number = _TYPES["number"](value)
-    text, rows, table = isinstance(value, str), isinstance(value, list), isinstance(value, dict)
-    match name:
-        case "type":
-            kinds = wanted if isinstance(wanted, list) else [wanted]
-            return any(_TYPES[kind](value) for kind in kinds)
-        case "const":
-            return _same(value, wanted)
-        case "enum":
-            return any(_same(value, one) for one in wanted)
-        case "anyOf" | "oneOf":
-            return any(valid(value, one, whole) for one in wanted)
-        case "$ref":
-            return valid(value, _target(wanted, whole), whole)
-        case "minimum":
-            return not number or value >= wanted
-        case "maximum":
-            return not number or value <= wanted
-        case "exclusiveMinimum":
-            return not number or value > wanted
-        case "exclusiveMaximum":
-            return not number or value < wanted
-        case "minLength":
-            return not text or len(value) >= wanted
-        case "maxLength":
-            return not text or len(value) <= wanted
-        case "pattern":
-            return not text or re.search(wanted, value) is not None
-        case "format":
-            if text:
-                _FORMATS[wanted](value)
-            return True
-        case "minItems":
-            return not rows or len(value) >= wanted
-        case "maxItems":
-            return not rows or len(value) <= wanted
-        case "items":
-            return not rows or all(valid(one, wanted, whole) for one in value)
-        case "prefixItems":
-            return not rows or all(valid(*pair, whole) for pair in zip(value, wanted, strict=False))
-        case "required":
-            return not table or all(one in value for one in wanted)
-        case "properties":
-            return not table or all(
-                valid(value[one], inner, whole) for one, inner in wanted.items() if one in value
-            )
-        case "additionalProperties":
-            known = schema.get("properties", {})
-            more = {key: one for key, one in value.items() if key not in known} if table else {}
-            return (
-                not more
-                if wanted is False
-                else all(valid(one, wanted, whole) for one in more.values())
-            )
-    return True
+def _is_about(name: str, value: Any) -> bool:
+    """Whether this keyword says anything of a value of this type."""
+    kind = next((kind for kind, names in _ABOUT.items() if name in names), None)
+    return kind is None or _TYPES[kind](value)
+
+
+def _more(value: Any, wanted: Any, schema: Any, whole: Any) -> bool:
+    more = [one for key, one in value.items() if key not in schema.get("properties", {})]
+    return not more if wanted is False else all(valid(one, wanted, whole) for one in more)
+
+
+_ABOUT = {
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    "string": ("minLength", "maxLength", "pattern", "format"),
+    "array": ("minItems", "maxItems", "items", "prefixItems"),
+    "object": ("required", "properties", "additionalProperties"),
+}
+_CHECKS: dict[str, Callable[[Any, Any, Any, Any], bool]] = {
+    "type": lambda value, wanted, *_: any(
+        _TYPES[kind](value) for kind in (wanted if isinstance(wanted, list) else [wanted])
+    ),
+    "const": lambda value, wanted, *_: _same(value, wanted),
+    "enum": lambda value, wanted, *_: any(_same(value, one) for one in wanted),
+    "anyOf": lambda value, wanted, _, whole: any(valid(value, one, whole) for one in wanted),
+    "oneOf": lambda value, wanted, _, whole: any(valid(value, one, whole) for one in wanted),
+    "$ref": lambda value, wanted, _, whole: valid(value, _target(wanted, whole), whole),
+    "minimum": lambda value, wanted, *_: value >= wanted,
+    "maximum": lambda value, wanted, *_: value <= wanted,
+    "exclusiveMinimum": lambda value, wanted, *_: value > wanted,
+    "exclusiveMaximum": lambda value, wanted, *_: value < wanted,
+    "minLength": lambda value, wanted, *_: len(value) >= wanted,
+    "maxLength": lambda value, wanted, *_: len(value) <= wanted,
+    "pattern": lambda value, wanted, *_: re.search(wanted, value) is not None,
+    "format": lambda value, wanted, *_: _FORMATS[wanted](value) is not None,
+    "minItems": lambda value, wanted, *_: len(value) >= wanted,
+    "maxItems": lambda value, wanted, *_: len(value) <= wanted,
+    "items": lambda value, wanted, _, whole: all(valid(one, wanted, whole) for one in value),
+    "prefixItems": lambda value, wanted, _, whole: all(
+        valid(*pair, whole) for pair in zip(value, wanted, strict=False)
+    ),
+    "required": lambda value, wanted, *_: all(one in value for one in wanted),
+    "properties": lambda value, wanted, _, whole: all(
+        valid(value[one], inner, whole) for one, inner in wanted.items() if one in value
+    ),
+    "additionalProperties": _more,
+}
 
 
 def _same(one: Any, other: Any) -> bool:

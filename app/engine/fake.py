@@ -68,7 +68,10 @@ class FakeSampler:
         return (best + shift) % self._backend.info.vocabulary or 1
 
     def among(self, row: int, tokens: Sequence[int]) -> int:
-        return sorted(tokens)[_hash(self._seed, len(self._history)) % len(tokens)]
+        index = self._backend.output_rows.index(row)
+        best = self._backend.best_of(index, tokens)
+        shift = _hash(self._seed, len(self._history)) % 5
+        return sorted(tokens)[(tokens.index(best) + shift) % len(tokens)]
 
     def remember(self, token: int) -> None:
         self._history.append(token)
