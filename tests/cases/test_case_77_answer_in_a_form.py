@@ -82,8 +82,9 @@ def test_a_form_is_kept_or_refused_and_others_go_on(talker: Path) -> None:
         async with (
             served(model) as api,
             openai.AsyncOpenAI(base_url=f"{api.base}/v1", api_key="k", max_retries=0) as client,
+            asyncio.TaskGroup() as tasks,
         ):
-            long = asyncio.create_task(api.post({**HELLO, "max_tokens": 60, "ignore_eos": True}))
+            long = tasks.create_task(api.post({**HELLO, "max_tokens": 60, "ignore_eos": True}))
             await asyncio.gather(kept(client, temperature=0), kept(client, temperature=1.5, seed=4))
             await refused(api)
             await cut(api)
