@@ -20,7 +20,7 @@ def of_row(api: Any, context: Any, row: int, size: int) -> Candidates:
         raise RuntimeError("llama.cpp gave no logits for a row that asked for some")
     found = np.zeros(size, _FIELDS)
     found["id"] = np.arange(size, dtype=np.int32)
-    found["logit"] = np.frombuffer((ctypes.c_float * size).from_address(address), np.float32)
+    found["logit"] = np.ctypeslib.as_array((ctypes.c_float * size).from_address(address))
     return found
 
 
