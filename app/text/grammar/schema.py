@@ -255,10 +255,10 @@ class _Reader:
                 )
             if not least <= len(rows) <= (len(rows) if most is None else most):
                 raise self._wrong(place, "'prefixItems' has another length than is asked for")
-            joined = rows[0]
+            members: Row = rows[0]
             for row in rows[1:]:
-                joined = (*joined, *self._json.comma, *row)
-            return self._builder.choice("array", self._json.bracketed(joined))
+                members = (*members, *self._json.comma, *row)
+            return self._builder.choice("array", self._json.bracketed(members))
         if items is False:
             raise self._wrong(place, "'items' false is not supported without 'prefixItems'")
         row = (self.rule(items, f"{place}/items", depth + 1), self._json.space)
