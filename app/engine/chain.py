@@ -19,6 +19,9 @@ _SHORTLIST = 1024
 _LEAST = 1e-20
 """Share of the best token's chance under which one counts as impossible: typical would make NaN of a chance of 0."""
 
+_COLDEST = 1e-4
+"""The least to divide by, which makes the likeliest token as good as certain; by far less, all logits become infinite."""
+
 _MIROSTAT_GUIDES = 100
 """Tokens from which mirostat 1 guesses how the chances fall; as llama.cpp has it."""
 
@@ -57,7 +60,7 @@ class Chain:
             self._steer(sampling, _native_seed(seed + written))
         else:
             self._filter(sampling, excluding=excluding)
-            self._add(api.llama_sampler_init_temp(ctypes.c_float(sampling.temperature)))
+            self._heat(sampling.temperature)
             self._draw = self._add(api.llama_sampler_init_dist(_native_seed(seed)))
 
     def sample(self, row: int) -> int:
@@ -142,11 +145,15 @@ class Chain:
             # It acts at each call with this probability, without a look at its own random numbers.
             self._add(api.llama_sampler_init_xtc(1.0, sampling.xtc_threshold, 1, 0))
 
+    def _heat(self, temperature: float) -> None:
+        degrees = ctypes.c_float(max(temperature, _COLDEST))
+        self._add(self._api.llama_sampler_init_temp(degrees))
+
     def _steer(self, sampling: Sampling, seed: int) -> None:
         api = self._api
         tau, eta = sampling.mirostat_tau, sampling.mirostat_eta
         self._add(api.llama_sampler_init_top_k(_SHORTLIST))
-        self._add(api.llama_sampler_init_temp(ctypes.c_float(sampling.temperature)))
+        self._heat(sampling.temperature)
         if sampling.mirostat == 2:
             self._add(api.llama_sampler_init_mirostat_v2(seed, tau, eta))
         else:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Seq
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from app.engine.backend import Backend
 from app.engine.keeping import Keeper
@@ -12,8 +12,7 @@ from app.engine.sequence import Sequence
 from app.sampling import LogProbs
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """What was chosen for a sequence; `logprobs` where it asked for them.
 
     `stuck` says why the answer cannot go on, and the token does not count, or is "".

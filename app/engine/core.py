@@ -6,7 +6,6 @@ with exactly one `Finished`.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict
 
 import numpy as np
 
@@ -376,7 +375,7 @@ class Engine:
         running = sum(sequence.running for sequence in active)
         cells = self._pool.cells
         return Counters(
-            **asdict(self._out.totals),
+            **self._out.totals.by_name,
             recent=self._hit_rate.hits,
             rows=len(current.rows),
             chunk=current.chunk_tokens,

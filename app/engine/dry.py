@@ -1,8 +1,9 @@
 """DRY ("don't repeat yourself"): what would make a repetition longer loses, the more the longer it is.  Pure.
 
 llama.cpp's own sampler of this name gives the same penalties, but searches the text of the whole vocabulary for each
-breaker when it is made: tenths of a second in the loop that all chats wait for.  Here a token costs a few microseconds
-for each thousand that are looked back on, and the breakers come as flags, for the engine knows no text.
+breaker when it is made, in the loop that all chats wait for: with 49k tokens 13 ms for the usual ones, 270 ms for 16
+letters (and five times as much with 262k).  Here a token costs 20 to 160 microseconds, for 100 to 16,000 that are looked
+back on, and the breakers come as flags, for the engine knows no text.
 """
 
 import math

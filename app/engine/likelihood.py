@@ -10,7 +10,7 @@ LogArray = npt.NDArray[np.float32]
 
 def log_softmax(logits: LogArray) -> LogArray:
     """The natural logarithms of the chances of one row; a copy."""
-    found = logits - logits.max()
+    found: LogArray = logits - logits.max()
     found -= np.log(np.exp(found).sum(dtype=np.float64)).astype(np.float32)
     return found
 

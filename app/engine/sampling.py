@@ -106,4 +106,4 @@ class LlamaSampler:
         if address is None:
             raise RuntimeError("llama.cpp gave no logits for a row that asked for some")
         buffer = (ctypes.c_float * self._vocabulary).from_address(address)
-        dry.penalise(np.frombuffer(buffer, np.float32))
+        dry.penalise(np.ctypeslib.as_array(buffer))

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from app.sampling import FIELDS, Sampling, Values, taking
@@ -117,7 +118,12 @@ TOKENS = (
         tip="Makes single tokens of this model, by their numbers, likelier or less likely.",
     ),
 )
-GROUPS = (("", FILTERS), ("Against repetition", REPETITION), ("Mirostat", MIROSTAT), ("", TOKENS))
+GROUPS = (
+    ("Filters", FILTERS),
+    ("Against repetition", REPETITION),
+    ("Mirostat", MIROSTAT),
+    ("Single tokens", TOKENS),
+)
 
 ORDER = (
     "They act in this order: logit bias and DRY, penalties, top-k, typical, top-p, min-p, XTC, temperature. "
@@ -259,15 +265,14 @@ class SamplingForm(QWidget):
         order.setWordWrap(True)
         rest.addWidget(order)
         for words, form in self._groups:
-            if words:
-                rest.addSpacing(theme.GAP_2)
-                rest.addWidget(Label(words, "strong", self._rest))
+            rest.addSpacing(theme.GAP_2)
+            rest.addWidget(Label(words, "strong", self._rest))
             rest.addWidget(form)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(theme.GAP_2)
         column.addWidget(self._common)
-        column.addWidget(self._more)
+        column.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._rest)
 
     def _turn(self) -> None:
