@@ -60,12 +60,11 @@ class Constraint:
         """Those of these tokens that may come next, in their order."""
         return [token for token in tokens if self._after(token) != DEAD]
 
-    def all_allowed(self) -> list[int]:
-        """Every token that may come next."""
+    def candidates(self) -> list[int]:
+        """Every token that may come next by its first byte."""
         following = self._matcher.following(self._state)
         first = [byte for byte in range(BYTES) if following[byte]]
-        tokens = self._lexicon.beginning(first).tolist()
-        return self.allowed([*self._ends, *self._marks, *tokens])
+        return [*self._ends, *self._marks, *self._lexicon.beginning(first).tolist()]
 
     def take(self, token: int) -> bool:
         """Go on behind this token; False, and nothing changed, where it is forbidden."""

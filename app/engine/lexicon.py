@@ -20,6 +20,11 @@ class Lexicon:
         self._first = np.full(size, _NOTHING, np.uint16)
         self._known = 0
 
+    @property
+    def complete(self) -> bool:
+        """Whether all is learned."""
+        return self._known == len(self._pieces)
+
     def piece(self, token: int) -> bytes:
         """The bytes that a token writes."""
         known = self._pieces[token]

@@ -45,7 +45,7 @@ requests = st.builds(
     ),
     st.sampled_from(list(Priority)),
     st.integers(0, 2),
-    st.sampled_from([None, None, LISTS]),
+    st.sampled_from([None, None, None, LISTS]),
 )
 
 moments = st.dictionaries(st.integers(0, 60), st.integers(0, 8), max_size=4)
