@@ -4,6 +4,7 @@ The tokens that were chosen are all it remembers, so that it can be made anew fr
 grammar forbids, and the work for one choice has a limit.
 """
 
+import sys
 from collections.abc import Iterable, Set
 
 from app.engine.lexicon import Lexicon
@@ -60,11 +61,13 @@ class Constraint:
         """Those of these tokens that may come next, in their order."""
         return [token for token in tokens if self._after(token) != DEAD]
 
-    def candidates(self) -> list[int]:
-        """Every token that may come next by its first byte."""
+    def candidates(self, most: int = sys.maxsize) -> list[int] | None:
+        """Every token that may come next by its first byte; None where they are more than `most`."""
         following = self._matcher.following(self._state)
-        first = [byte for byte in range(BYTES) if following[byte]]
-        return [*self._ends, *self._marks, *self._lexicon.beginning(first).tolist()]
+        tokens = self._lexicon.beginning(byte for byte in range(BYTES) if following[byte])
+        if len(tokens) > most:
+            return None
+        return [*self._ends, *self._marks, *tokens.tolist()]
 
     def take(self, token: int) -> bool:
         """Go on behind this token; False, and nothing changed, where it is forbidden."""

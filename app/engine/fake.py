@@ -148,7 +148,7 @@ class FakeBackend:
         return [(self._next[row] + step) % size for step in range(min(count, size))]
 
     def best_of(self, row: int, tokens: Sequence[int]) -> int:
-        return min(tokens, key=self.ranked(row, self.info.vocabulary).index)
+        return min(tokens, key=lambda token: (token - self._next[row]) % self.info.vocabulary)
 
     def piece(self, token: int) -> bytes:
         return PIECES[token]

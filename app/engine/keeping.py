@@ -60,11 +60,11 @@ class Keeper:
         return token, "" if constraint.take(token) else _TOO_AMBIGUOUS
 
     def _allowed(self, constraint: Constraint, output: int) -> list[int]:
-        few = constraint.candidates() if self._lexicon.complete else None
-        if few is not None and len(few) <= _FEW:
+        few = constraint.candidates(_FEW) if self._lexicon.complete else None
+        if few is not None:
             return constraint.allowed(few)
         for count in _SHORTLISTS:
             allowed = constraint.allowed(self._backend.ranked(output, count))
             if allowed or constraint.exhausted:
                 return allowed
-        return constraint.allowed(constraint.candidates())
+        return constraint.allowed(constraint.candidates() or ())
