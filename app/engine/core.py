@@ -51,6 +51,8 @@ class Engine:
         self._backend = backend
         self._info = backend.info
         self._most_running = most_running
+        self.most_rows = most_running
+        """How many rows the last step might carry: fewer than are allowed, where more bring less in all."""
         self._clock = clock
         self._new_seed = new_seed
         self._pace = pace or Pace()
@@ -205,8 +207,9 @@ class Engine:
     def _make_room_for_rows(self) -> list[Sequence]:
         """The rows of the next step, after parking as many as it takes to give each its cell."""
         running = [sequence for sequence in self._active() if sequence.running]
-        most = self._cost.row_limit.limit(len(running), self._pool.cells.used)
-        running = choose_rows(running, min(most, self._most_running), self._clock())
+        worth = self._cost.row_limit.limit(len(running), self._pool.cells.used)
+        self.most_rows = min(worth, self._most_running)
+        running = choose_rows(running, self.most_rows, self._clock())
         while not self._pool.make_free(len(running)):
             victim = max(self._active(), key=lambda sequence: sequence.urgency)
             self._park(victim)
