@@ -15,7 +15,7 @@ from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
 from app.grammar.model import Constrain, Constrained, FormRefused, Grammar
 from app.sampling import LogProbs, Sampling, Values
 
-PROTOCOL = 4
+PROTOCOL = 5
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 
