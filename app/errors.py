@@ -3,6 +3,7 @@
     AppError                      the world's fault; carries words for the user
     |- ModelError                 a model file cannot be used
     |- TextError                  a template or a text cannot be turned into tokens
+    |- FormError                  the form asked for an answer (a grammar, a JSON schema) cannot be had
     |- ContextFull                a message does not fit, with the numbers
     |- SamplingError              what was asked of the sampling does not fit the model
     |- EngineError                the engine refused or lost a request
@@ -35,6 +36,14 @@ class ModelError(AppError):
 
 class TextError(AppError):
     """A template or a text cannot be turned into tokens."""
+
+
+class FormError(AppError):
+    """The form asked for an answer (a grammar, a JSON schema) cannot be had.  `field` is what the asker calls it."""
+
+    def __init__(self, what: str, field: str = "") -> None:
+        super().__init__(what)
+        self.field = field
 
 
 class ContextFull(AppError):

@@ -3,7 +3,7 @@
 The app spawns two kinds of child (design: the engine takes token ids and gives token ids; the text worker
 holds templates and the vocabulary).  A child first says `Ready`; the app then sends `Load`; the child answers
 with `Progress` and at last `Loaded`, `VocabularyLoaded` or `LoadFailed`.  Every `Submit` is answered by exactly
-one `Finished`, and every `Render` or `Tokenize` by exactly one reply with the same `request_id`.
+one `Finished`, and every `Render`, `Tokenize` or `Constrain` by exactly one reply with the same `request_id`.
 Closing the pipe means that the parent is gone, or that the child is.
 """
 
@@ -12,9 +12,10 @@ from enum import IntEnum, StrEnum
 
 from app.device import Device
 from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
+from app.grammar.model import Constrain, Constrained, FormRefused, Grammar
 from app.sampling import LogProbs, Sampling, Values
 
-PROTOCOL = 4
+PROTOCOL = 5
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 
@@ -150,6 +151,7 @@ class Submit:
     them, and the random numbers of a seed go on behind those that chose them.
     `breakers` has a bit for each token, the first one highest: whether it ends a repetition for DRY.
     With `top_logprobs` each token comes with its log-probability, and with those of so many others.
+    With a `grammar` the answer is a text of it; it does not go with `ignore_eos`.
     """
 
     request_id: int
@@ -164,6 +166,7 @@ class Submit:
     written: int = 0
     breakers: bytes = b""
     top_logprobs: int | None = None
+    grammar: Grammar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +378,7 @@ class TextFailed:
 
 EngineCommand = Load | Submit | Abort | SetPriority | Forget | Shutdown
 EngineEvent = Ready | Progress | Loaded | LoadFailed | Step | Heartbeat | LastWords
-TextCommand = Load | Render | Tokenize | Shutdown
-TextReply = Rendered | Tokenized | TextFailed
+TextCommand = Load | Render | Tokenize | Constrain | Shutdown
+TextReply = Rendered | Tokenized | Constrained | FormRefused | TextFailed
 TextEvent = Ready | Progress | VocabularyLoaded | LoadFailed | TextReply | Heartbeat | LastWords
 Message = EngineCommand | EngineEvent | TextCommand | TextEvent

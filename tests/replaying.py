@@ -169,6 +169,9 @@ class Replay:
             sampler.close()
         return self
 
+    def _remember(self, _: int, record: Record) -> None:
+        self._samplers[record["remember"]].remember(record["token"])
+
     def _save_tip(self, _: int, record: Record) -> None:
         self._saved[record["name"]] = self._backend.save_tip(record["save_tip"]) or b""
 

@@ -27,6 +27,7 @@ from app.client.pair import Means
 from app.client.process import PATIENCE, OnDeath, OnMessage, Patience
 from app.dialogue import ChatLine
 from app.errors import EngineDied
+from app.grammar.model import Constrain, Constrained, FormRefused, Grammar
 from app.pump import Pump
 from app.wire import (
     PROTOCOL,
@@ -62,6 +63,7 @@ END = 256
 PIECES = bytes(range(256))
 ENDS = array("I", [*range(1, 257), 256]).tobytes()
 LIMITS = Limits()
+ANYTHING = Grammar(rules=(((~0, 0), ()),), classes=(((0, 255),),))
 PARAMS = LoadParams("/models/scripted.gguf")
 LOADED = Loaded("Scripted", "CPU", 2048, 1024, 8, 257, "attention", "f00d", ("a note",))
 VOCABULARY = VocabularyLoaded(PIECES, ENDS, (END,), "scripted")
@@ -253,6 +255,12 @@ class _TextWorker(_Scripted):
             elif isinstance(message, Tokenize):
                 self.misbehave(message.text)
                 self.pump.send(Tokenized(message.request_id, len(message.text.encode())))
+            elif isinstance(message, Constrain):
+                self.misbehave(message.form.source)
+                if "BAD" in message.form.source:
+                    self.pump.send(FormRefused(message.request_id, "This form is bad."))
+                else:
+                    self.pump.send(Constrained(message.request_id, ANYTHING))
             else:
                 self.pump.send(Heartbeat())
 

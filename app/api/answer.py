@@ -156,7 +156,8 @@ def _failed(what: str, code: str) -> Ended:
 def _as_error(ended: Ended) -> RequestError:
     what = ended.error or "The answer was cancelled."
     code = ended.code or ended.reason.value
-    return RequestError(what, status=_STATUS.get(code, HTTPStatus.INTERNAL_SERVER_ERROR), code=code)
+    status = _STATUS.get(code, HTTPStatus.INTERNAL_SERVER_ERROR)
+    return RequestError(what, param=ended.field or None, status=status, code=code)
 
 
 class ChatResponse:

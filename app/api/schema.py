@@ -15,6 +15,7 @@ from app.api.fields import Fields
 from app.api.fields import switch as _switch
 from app.api.fields import whole as _whole
 from app.api.fields import wrong as _wrong
+from app.api.response_format import form_of
 from app.api.sampling_fields import sampling as _sampling
 from app.api.sampling_fields import top_logprobs as _top_logprobs
 from app.chat.models import EFFORTS, ChatMessage, Role, clean
@@ -41,13 +42,11 @@ _NOT_DONE: dict[str, tuple[object, ...]] = {
     "tool_choice": ("none", "auto"),
     "functions": ([],),
     "function_call": ("none", "auto"),
-    "response_format": ({"type": "text"},),
     "modalities": (["text"], []),
     "audio": (),
     "prediction": (),
     "verbosity": (),
     "web_search_options": (),
-    "grammar": ("",),
     "json_schema": (),
 }
 """Fields that would change the answer and are not done, with the values that ask for nothing."""
@@ -101,6 +100,7 @@ def parse_chat(raw: bytes) -> ChatBody:
         effort=effort,
         sampling_open=sampling_open,
         top_logprobs=top_logprobs,
+        form=form_of(fields),
     )
     return ChatBody(request, model, stream, include_usage)
 

@@ -20,6 +20,7 @@ from app.chat.models import (
     Usage,
 )
 from app.chat.urgency import Urgency
+from app.grammar.model import Form
 from app.sampling import Values
 
 # --- generator -----------------------------------------------------------------------------------------------
@@ -33,6 +34,8 @@ class Request:
     itself).  `since` is the moment that the template takes for the present (None: the present day): a chat has one
     for good, so that its prompt does not change with the clock.  `may_leave_out` says that the oldest messages are
     left out where not all fit; else such a request is refused.
+    With a `form` the answer (not what is thought before it) is a text of it, unless it is cut short; it does not go
+    with `ignore_eos`.
     `sampling_open` names the fields of `sampling` that nobody has chosen: there the model's own recommended values
     count.  With `top_logprobs` the text comes with the likelihoods of its tokens, and of so many others at each place.
     `urgency` may be changed by whoever asked while the request runs.  `owner` is the number of the chat whose state
@@ -50,6 +53,7 @@ class Request:
     effort: str = ""
     since: float | None = None
     may_leave_out: bool = False
+    form: Form | None = None
     sampling_open: frozenset[str] = frozenset()
     top_logprobs: int | None = None
 
@@ -112,13 +116,15 @@ class Ended:
     """The one terminal event.  `error` is for the user when the reason is ERROR or ENGINE_DIED, or LENGTH because the
     chat is full.
 
-    `code` names the kind of error for programs ("context_length_exceeded"), or is "".
+    `code` names the kind of error for programs ("context_length_exceeded"), or is "", and `field` what of the request
+    is at fault, in the words of whoever made it.
     """
 
     reason: FinishReason
     usage: Usage
     error: str = ""
     code: str = ""
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)

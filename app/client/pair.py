@@ -22,7 +22,7 @@ from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written
 from app.dialogue import ChatLine, Thinking, Wishes
-from app.errors import AppError, ContextFull, ModelError, SamplingError, TextError
+from app.errors import AppError, ContextFull, FormError, ModelError, SamplingError, TextError
 from app.sampling import Sampling, Values, foreign_bias, taking
 from app.text.stream import Vocabulary
 from app.wire import (
@@ -38,7 +38,11 @@ from app.wire import (
     VocabularyLoaded,
 )
 
-_CODES = {ContextFull: "context_length_exceeded", SamplingError: "invalid_value"}
+_CODES = {
+    ContextFull: "context_length_exceeded",
+    FormError: "invalid_value",
+    SamplingError: "invalid_value",
+}
 """What programs are told of a request that cannot be."""
 
 _NEXT = ChatLine(Role.USER.value, "x")
@@ -133,6 +137,9 @@ class Pair:
         if len(rendered.tokens) >= most:
             raise ContextFull(len(rendered.tokens), most)
         flags = await breakers.of(sampling)
+        grammar = None
+        if request.form is not None:
+            grammar = await self.text.constrain(request.form, rendered.opened, request.thinking)
         stream = self.engine.submit(
             Submit(
                 0,
@@ -146,6 +153,7 @@ class Pair:
                 owner=request.owner,
                 breakers=flags,
                 top_logprobs=request.top_logprobs,
+                grammar=grammar,
             )
         )
         # The format's own stop strings are what an end token is elsewhere.
@@ -219,7 +227,8 @@ class Pair:
             reason, words = self.engine.over
             return Ended(reason, Usage(), words)
         code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), "")
-        return Ended(FinishReason.ERROR, Usage(), str(error), code)
+        field = error.field if isinstance(error, FormError) else ""
+        return Ended(FinishReason.ERROR, Usage(), str(error), code, field)
 
     def keep(self, answer: Answer, owner: int) -> None:
         """Remember the ids of what was written, for the turn that goes on from it."""

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
-from app.dialogue import ChatLine, Wishes
-from app.errors import AppError, EngineDied, TextError
+from app.dialogue import ChatLine, ThoughtTags, Wishes
+from app.errors import AppError, EngineDied, FormError, TextError
+from app.grammar.model import Constrain, Constrained, Form, FormRefused, Grammar
 from app.tasks import Tasks
 from app.wire import (
     LoadParams,
@@ -44,7 +45,7 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    message: Render | Tokenize
+    message: Render | Tokenize | Constrain
     seconds: float
     reply: asyncio.Future[TextReply]
 
@@ -97,6 +98,18 @@ class TextClient:
             raise TextError("The text worker gave another answer than asked for.")
         return reply.count
 
+    async def constrain(
+        self, form: Form, opened: ThoughtTags | None = None, thinking: bool | None = None
+    ) -> Grammar:
+        """The grammar of an answer in this form; raises FormError where it cannot be had, and TextError."""
+        message = Constrain(next(self._ids), form, opened, thinking)
+        reply = await self._ask(message, len(form.source))
+        if isinstance(reply, FormRefused):
+            raise FormError(reply.reason, form.field)
+        if not isinstance(reply, Constrained):
+            raise TextError("The text worker gave another answer than asked for.")
+        return reply.grammar
+
     def end(self, why: str) -> None:
         """Answer all that is asked, and will be, with a TextError in these words."""
         if self._over:
@@ -114,7 +127,7 @@ class TextClient:
 
     # --- requests --------------------------------------------------------------------------------------------
 
-    async def _ask(self, message: Render | Tokenize, size: int) -> TextReply:
+    async def _ask(self, message: Render | Tokenize | Constrain, size: int) -> TextReply:
         if self._over:
             raise TextError(self._over)
         job = _Job(message, self._deadline.of(size), asyncio.get_running_loop().create_future())
@@ -179,10 +192,7 @@ class TextClient:
         seconds = f"{self._job.seconds:.1f} s"
         _settle(
             self._job,
-            TextError(
-                f"Turning this text into tokens took longer than {seconds} and was given up.",
-                "The model's chat template may be at fault, or the text is too long.",
-            ),
+            _too_slow(self._job.message, seconds),
         )
         self._worker.kill(f"took longer than {seconds} for one text")
 
@@ -221,7 +231,7 @@ class TextClient:
 
     def _heard(self, message: Message) -> None:
         if (
-            isinstance(message, Rendered | Tokenized | TextFailed)
+            isinstance(message, TextReply)
             and self._job is not None
             and message.request_id == self._job.message.request_id
         ):
@@ -236,10 +246,20 @@ class TextClient:
             self._outcome.set_result(outcome)
 
 
-def _settle(job: _Job, outcome: TextReply | TextError) -> None:
+def _too_slow(message: Render | Tokenize | Constrain, seconds: str) -> AppError:
+    if isinstance(message, Constrain):
+        words = f"'{message.form.field}' took longer than {seconds} to prepare and was given up."
+        return FormError(words, message.form.field)
+    return TextError(
+        f"Turning this text into tokens took longer than {seconds} and was given up.",
+        "The model's chat template may be at fault, or the text is too long.",
+    )
+
+
+def _settle(job: _Job, outcome: TextReply | AppError) -> None:
     if job.reply.done():
         return
-    if isinstance(outcome, TextError):
+    if isinstance(outcome, AppError):
         job.reply.set_exception(outcome)
     else:
         job.reply.set_result(outcome)

@@ -90,6 +90,18 @@ class Sampler(Protocol):
         """Choose a token from the logits of batch row `row` of the last decode, and remember it."""
         ...
 
+    def propose(self, row: int) -> int:
+        """Choose as `sample` does, but remember nothing: the token may yet be refused."""
+        ...
+
+    def among(self, row: int, tokens: Sequence[int]) -> int:
+        """Choose one of these tokens (at least one) after a proposal was refused; takes no random number of its own."""
+        ...
+
+    def remember(self, token: int) -> None:
+        """Take in what was chosen in the end, after `propose`."""
+        ...
+
     def close(self) -> None:
         """Free it."""
         ...
@@ -123,6 +135,18 @@ class Backend(Protocol):
 
         Where `ban_ends[i]` is true the end tokens cannot be chosen.
         """
+        ...
+
+    def ranked(self, row: int, count: int) -> list[int]:
+        """The `count` best tokens of output `row` (an index into the outputs), best first."""
+        ...
+
+    def best_of(self, row: int, tokens: Sequence[int]) -> int:
+        """The best of these tokens (at least one) for output `row`."""
+        ...
+
+    def piece(self, token: int) -> bytes:
+        """What a token writes; nothing for a control token."""
         ...
 
     def log_probabilities(self, output: int) -> npt.NDArray[np.float32]:

@@ -5,8 +5,12 @@ does not matter that the bias is the chain's first link and DRY comes before it.
 """
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from app.engine import candidates
 from app.sampling import WHOLE, Sampling
 
 _SHORTLIST = 1024
@@ -63,6 +67,24 @@ class Chain:
         """Choose a token from the logits of batch row `row` of the last decode, and remember it."""
         return int(self._api.llama_sampler_sample(self._chain, self._context, row))
 
+    def propose(self, row: int) -> int:
+        """As `sample`, but nothing is remembered; it took a random number."""
+        return candidates.choose(self._api, self._chain, self._candidates(row))
+
+    def among(self, row: int, tokens: Sequence[int]) -> int:
+        """The choice among these, by a copy of the chain: each token of an answer takes one random number, not two."""
+        copy = self._api.llama_sampler_clone(self._chain)
+        try:
+            return candidates.choose(
+                self._api, copy, self._candidates(row)[np.array(tokens, np.intp)]
+            )
+        finally:
+            self._api.llama_sampler_free(copy)
+
+    def accept(self, token: int) -> None:
+        """Take in what was proposed, or chosen in its place."""
+        self._api.llama_sampler_accept(self._chain, token)
+
     def follow(self, token: int) -> None:
         """Be as if this token had been chosen here: it counts for the penalties, and it took a random number."""
         if self._remembers:
@@ -74,6 +96,9 @@ class Chain:
         if self._chain is not None:
             self._api.llama_sampler_free(self._chain)
             self._chain = self._draw = None
+
+    def _candidates(self, row: int) -> candidates.Candidates:
+        return candidates.of_row(self._api, self._context, row, self._vocabulary)
 
     def _draw_in_vain(self) -> None:
         # Two candidates, for with one alone some versions draw nothing.

@@ -102,6 +102,19 @@ class LlamaBackend:
         chosen = logits if len(rows) == len(logits) else logits[list(rows)]
         return [int(token) for token in chosen.argmax(axis=1)]
 
+    def ranked(self, row: int, count: int) -> list[int]:
+        logits = self._logits()[row]
+        count = min(count, len(logits))
+        best = np.argpartition(logits, -count)[-count:]
+        return [int(token) for token in best[np.argsort(-logits[best], kind="stable")]]
+
+    def best_of(self, row: int, tokens: Sequence[int]) -> int:
+        ids = np.array(tokens, np.intp)
+        return int(ids[self._logits()[row][ids].argmax()])
+
+    def piece(self, token: int) -> bytes:
+        return self._model.piece(token)
+
     def log_probabilities(self, output: int) -> npt.NDArray[np.float32]:
         return log_softmax(self._logits()[output])
 

@@ -15,6 +15,7 @@ from app.engine.batch import Call, build, slot_of
 from app.engine.choice import Choice, choose
 from app.engine.cost import CostModel, Shape
 from app.engine.hit_rate import HitRate
+from app.engine.keeping import Keeper
 from app.engine.outbox import Outbox
 from app.engine.pool import Pool
 from app.engine.prefix import common_prefix
@@ -56,6 +57,7 @@ class Engine:
         self._new_seed = new_seed
         self._pace = pace or Pace()
         self._cost = CostModel()
+        self._keeper = Keeper(backend)
         self._pool = Pool(backend, spill_bytes, files, self._cost.effort)
         self._sequences: dict[int, Sequence] = {}
         self._arrivals = 0
@@ -88,7 +90,7 @@ class Engine:
         )
         self._arrivals += 1
         self._sequences[submit.request_id] = Sequence(
-            submit, self._arrivals, self._clock(), sampler
+            submit, self._arrivals, self._clock(), sampler, self._keeper.constraint(submit)
         )
 
     def abort(self, request_id: int) -> None:
@@ -266,7 +268,7 @@ class Engine:
         self._came_on(call)
         shape = Shape(len(current.rows), current.chunk_tokens, self._pool.cells.used)
         self._cost.observe(shape, seconds)
-        for choice in choose(self._backend, call.outputs):
+        for choice in choose(self._backend, self._keeper, call.outputs):
             self._write(choice)
         return seconds
 
@@ -329,6 +331,9 @@ class Engine:
 
     def _write(self, choice: Choice) -> None:
         sequence, token = choice.sequence, choice.token
+        if choice.stuck:
+            self._finish(sequence, FinishReason.ERROR, choice.stuck)
+            return
         ends = token in self._ends or token in sequence.submit.end_tokens
         if ends and not sequence.submit.ignore_eos:
             self._finish(sequence, FinishReason.STOP)
@@ -337,7 +342,9 @@ class Engine:
         self._out.token(choice)
         limit = sequence.submit.max_tokens
         full = len(sequence.tokens) >= self._info.context
-        if full or (limit is not None and sequence.written >= limit):
+        if sequence.constraint is not None and sequence.constraint.is_over:
+            self._finish(sequence, FinishReason.STOP)
+        elif full or (limit is not None and sequence.written >= limit):
             self._finish(sequence, FinishReason.LENGTH)
 
     def _note_warmth(self, sequence: Sequence) -> None:

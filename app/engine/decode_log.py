@@ -6,7 +6,8 @@ the `spans` that its sequences have afterwards;
 `{"remove": [sequence, start, end]}`, `{"copy": [source, target, start, end]}`;
 `{"save": sequence, "name"}` and `{"restore": sequence, "name"}` (a name stands for the saved bytes), likewise
 `save_tip` and `load_tip`; `{"argmax": outputs, "ban_ends", "tokens"}`;
-`{"sampler": number, "sampling", "seed", "ban_ends", "written", "breakers"}` (in hexadecimal) and `{"sample": number, "row", "token"}`.
+`{"sampler": number, "sampling", "seed", "ban_ends", "written", "breakers"}` (in hexadecimal) and
+`{"sample": number, "row", "token"}`, or for an answer that has to keep a grammar `{"remember": number, "token"}`.
 Each has the id of the `thread` that made the call.
 """
 
@@ -49,6 +50,16 @@ class LoggedSampler:
         token = self._inner.sample(row)
         self._write(sample=self._number, row=row, token=token)
         return token
+
+    def propose(self, row: int) -> int:
+        return self._inner.propose(row)
+
+    def among(self, row: int, tokens: Sequence[int]) -> int:
+        return self._inner.among(row, tokens)
+
+    def remember(self, token: int) -> None:
+        self._inner.remember(token)
+        self._write(remember=self._number, token=token)
 
     def close(self) -> None:
         self._inner.close()
@@ -95,6 +106,15 @@ class LoggedBackend:
         if tokens:
             self._write(argmax=list(rows), ban_ends=list(ban_ends), tokens=tokens)
         return tokens
+
+    def ranked(self, row: int, count: int) -> list[int]:
+        return self._inner.ranked(row, count)
+
+    def best_of(self, row: int, tokens: Sequence[int]) -> int:
+        return self._inner.best_of(row, tokens)
+
+    def piece(self, token: int) -> bytes:
+        return self._inner.piece(token)
 
     def log_probabilities(self, output: int) -> npt.NDArray[np.float32]:
         return self._inner.log_probabilities(output)

@@ -22,6 +22,18 @@ WINDOW = 12
 """Tokens that a saved state of a WINDOW memory keeps, and that penalties look back on."""
 
 
+_WORDS = ("true", "false", "null", '":', '",', '{"', "ab", "  ")
+_HALVES = (b"\xc3", b"\xa9", b"\xf0", b"\x9f\x98")
+PIECES = (
+    b"",
+    *(sign.encode() for sign in '{}[]:,"\\ \n-+.=0123456789abcdefghijklmnopqrstuvwxyz'),
+    *(word.encode() for word in _WORDS),
+    *_HALVES,
+    b"x",
+)
+"""What each token writes: enough for JSON, with tokens across its borders and parts of characters; END nothing."""
+
+
 class FakeSampler:
     """Shifts the best token by a hash of the seed and the number of tokens chosen so far, and with penalties of these
     tokens too, with DRY also of its breakers."""
@@ -45,12 +57,24 @@ class FakeSampler:
         self._history = written.tolist()
 
     def sample(self, row: int) -> int:
+        self.remember(self.propose(row))
+        return int(self._history[-1])
+
+    def propose(self, row: int) -> int:
         index = self._backend.output_rows.index(row)
         penalised = self._history[-WINDOW:] if self._remembers else []
         shift = _hash(self._seed, len(self._history), *penalised, *self._breakers) % 5
         best = self._backend.argmax([index], ban_ends=[self._ban_ends])[0]
-        self._history.append((best + shift) % self._backend.info.vocabulary or 1)
-        return int(self._history[-1])
+        return (best + shift) % self._backend.info.vocabulary or 1
+
+    def among(self, row: int, tokens: Sequence[int]) -> int:
+        index = self._backend.output_rows.index(row)
+        best = self._backend.best_of(index, tokens)
+        shift = _hash(self._seed, len(self._history)) % 5
+        return sorted(tokens)[(tokens.index(best) + shift) % len(tokens)]
+
+    def remember(self, token: int) -> None:
+        self._history.append(token)
 
     def close(self) -> None:
         self._backend.open_samplers -= 1
@@ -117,6 +141,17 @@ class FakeBackend:
     def argmax(self, rows: Sequence[int], *, ban_ends: Sequence[bool]) -> list[int]:
         best = [self._next[row] for row in rows]
         return [token or 1 if ban else token for token, ban in zip(best, ban_ends, strict=True)]
+
+    def ranked(self, row: int, count: int) -> list[int]:
+        """As if each token were the next best after the one before it."""
+        size = self.info.vocabulary
+        return [(self._next[row] + step) % size for step in range(min(count, size))]
+
+    def best_of(self, row: int, tokens: Sequence[int]) -> int:
+        return min(tokens, key=lambda token: (token - self._next[row]) % self.info.vocabulary)
+
+    def piece(self, token: int) -> bytes:
+        return PIECES[token]
 
     def log_probabilities(self, output: int) -> LogArray:
         """The best token is e times as likely as any other."""

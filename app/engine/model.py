@@ -39,6 +39,7 @@ class Model:
         modelfile.check(path)
         self._api = api
         self._cancelled = False
+        self._buffer = ctypes.create_string_buffer(256)
         log.clear()
         native = _model_params(api, params)
         chosen = _devices(api, params.device)
@@ -85,6 +86,15 @@ class Model:
         """The vocabulary's end-of-generation tokens."""
         is_end = self._api.llama_vocab_is_eog
         return tuple(token for token in range(self.vocabulary) if is_end(self.vocab, token))
+
+    def piece(self, token: int) -> bytes:
+        """What a token writes; nothing for a control token."""
+        call = self._api.llama_token_to_piece
+        size = int(call(self.vocab, token, self._buffer, len(self._buffer), 0, False))
+        if size < 0:
+            self._buffer = ctypes.create_string_buffer(-size)
+            size = int(call(self.vocab, token, self._buffer, len(self._buffer), 0, False))
+        return self._buffer.raw[:size]
 
     @property
     def description(self) -> str:

@@ -13,6 +13,8 @@ def refusal(submit: Submit, info: BackendInfo) -> str:
         return "The prompt holds tokens that this model does not have."
     if not 0 <= submit.written < len(submit.tokens):
         return "More of the prompt is said to be the answer than there is."
+    if submit.grammar is not None and submit.ignore_eos:
+        return "An answer with a grammar has its own end."
     foreign = foreign_bias(submit.sampling, info.vocabulary)
     if foreign:
         return foreign

@@ -5,6 +5,7 @@ A plain greedy request has no chain: the backend chooses for all of those at onc
 
 import ctypes
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ class LlamaSampler:
         self._vocabulary = vocabulary
         self.greedy = sampling.plain
         self._coin = random.Random(seed)
+        self._tossed = False
         self._excluded = sampling.xtc_probability if sampling.excludes else 0.0
         self._dry = Dry(sampling, breakers, vocabulary) if sampling.dries else None
         kinds = () if self.greedy else (False, True) if sampling.excludes else (False,)
@@ -57,6 +59,27 @@ class LlamaSampler:
         if self._dry is not None:
             self._dry.accept(token)
         return token
+
+    def propose(self, row: int) -> int:
+        """As `sample`, without taking in what is chosen."""
+        if self._dry is not None:
+            self._penalise(self._dry, row)
+        self._tossed = len(self._chains) > 1 and self._coin.random() < self._excluded
+        return self._chains[self._tossed].propose(row)
+
+    def among(self, row: int, tokens: Sequence[int]) -> int:
+        """The choice of the same chain among these."""
+        return self._chains[self._tossed].among(row, tokens)
+
+    def remember(self, token: int) -> None:
+        """Take in what was chosen after `propose`."""
+        for chain in self._chains:
+            if chain is self._chains[self._tossed]:
+                chain.accept(token)
+            else:
+                chain.follow(token)
+        if self._dry is not None:
+            self._dry.accept(token)
 
     def close(self) -> None:
         for chain in self._chains:

@@ -6,6 +6,7 @@ import numpy as np
 
 from app.engine import checkpoints
 from app.engine.backend import Sampler, TokenArray
+from app.engine.constraint import Constraint
 from app.engine.slot import Slot
 from app.engine.token_buffer import TokenBuffer
 from app.wire import Priority, Submit, Usage
@@ -21,8 +22,8 @@ PROMPT_STEP = 8
 class Sequence:
     """A request on its way: waiting (no slot), reading (more than one token to evaluate) or running.
 
-    `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `priority` and `owner` begin as those
-    of `submit`, and may be changed.  `arrival` orders requests of one
+    `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `constraint` is the grammar that the answer
+    has to keep, if any.  `priority` and `owner` begin as those of `submit`, and may be changed.  `arrival` orders requests of one
     class and is kept when the request is parked.  `elapsed` counts all prefill tokens, its own too, that were read
     while this one was reading, `passed` the steps that passed it over, as `PATIENCE` counts them, and `overtaken` the
     requests of a better class that began while there was no room for it; `turn_began` is the time since when it
@@ -36,6 +37,7 @@ class Sequence:
     arrival: int
     submitted_at: float
     sampler: Sampler
+    constraint: Constraint | None = None
     tokens: TokenBuffer = field(init=False)
     prompt_length: int = field(init=False)
     priority: Priority = field(init=False)

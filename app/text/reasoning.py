@@ -56,6 +56,13 @@ def thinking(render: Render, source: str, control: ControlTokens) -> Thinking:
     )
 
 
+def spoken_of(
+    tags: Iterable[ThoughtTags], source: str, control: ControlTokens
+) -> tuple[ThoughtTags, ...]:
+    """Those of these tags that the model knows, by its template or by its control tokens."""
+    return tuple(pair for pair in tags if _is_known(pair, source, control))
+
+
 def opened(plain: Plain, tags: Iterable[ThoughtTags]) -> ThoughtTags | None:
     """The tags that the template has opened at the end of the prompt."""
     end = max((place.end for place in plain.places), default=0)

@@ -4,9 +4,11 @@ import logging
 from pathlib import Path
 
 from app import wire
-from app.dialogue import ChatLine, Thinking, Wishes
-from app.errors import TextError
+from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
+from app.errors import FormError, TextError
+from app.grammar.model import Constrain, Constrained, Form, FormRefused, Grammar
 from app.text import formats, reasoning
+from app.text.grammar.forms import grammar_of
 from app.text.marks import Plain
 from app.text.prompt import MAX_CHARACTERS, Composer
 from app.text.recommended import advised
@@ -20,6 +22,8 @@ _DATED = (
     "The model's chat template writes the date into the prompt; a chat keeps the date of its first day, "
     "so that nothing has to be read again."
 )
+_GRAMMARS = 16
+"""Grammars that are kept."""
 _TWO_DAYS = (1_000_000_000.0, 1_200_000_000.0)
 
 
@@ -39,6 +43,7 @@ class TextSession:
         self.end_tokens = self._vocabulary.end_tokens
         self.thinking = Thinking()
         self.dated = False
+        self._grammars: dict[tuple[Form, ThoughtTags | None, tuple[ThoughtTags, ...]], Grammar] = {}
         self._learn()
 
     def close(self) -> None:
@@ -82,6 +87,25 @@ class TextSession:
             reason = f"This text has {length:,} characters, more than {MAX_CHARACTERS:,}."
             return wire.TextFailed(request.request_id, reason)
         return wire.Tokenized(request.request_id, len(self._vocabulary.tokenize(request.text)))
+
+    def constrain(self, request: Constrain) -> Constrained | FormRefused:
+        """The grammar of an answer, or why there is none; what is thought before the answer is free."""
+        control, source = self._vocabulary.control, self.format.template.source
+        may_think = request.thinking is not False and request.opened is None
+        tags = reasoning.spoken_of(self.thinking.tags, source, control) if may_think else ()
+        key = (request.form, request.opened, tags)
+        try:
+            grammar = self._grammars.get(key) or grammar_of(
+                request.form, control=control, opened=request.opened, tags=tags
+            )
+        except FormError as error:
+            return FormRefused(request.request_id, error.what)
+        # A program asks for the same form again and again; the one that was asked for longest ago goes.
+        self._grammars.pop(key, None)
+        self._grammars[key] = grammar
+        if len(self._grammars) > _GRAMMARS:
+            del self._grammars[next(iter(self._grammars))]
+        return Constrained(request.request_id, grammar)
 
     def _learn(self) -> None:
         """See what the template does; one that cannot be tried stays as it is."""

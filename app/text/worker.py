@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from app import __version__, log
 from app.errors import ModelError
+from app.grammar.model import Constrain
 from app.pump import Pump
 from app.wire import (
     PROTOCOL,
@@ -97,7 +98,7 @@ class _Worker:
                 return False
             case Load():
                 return self._load(message)
-            case Render() | Tokenize():
+            case Render() | Tokenize() | Constrain():
                 self._answer(message)
             case _:
                 raise ValueError(f"unexpected message {type(message).__name__}")
@@ -114,10 +115,13 @@ class _Worker:
             return False
         return self._pump.send(self._session.loaded())
 
-    def _answer(self, message: Render | Tokenize) -> None:
+    def _answer(self, message: Render | Tokenize | Constrain) -> None:
         if self._session is None:
             raise ValueError("a request came before a model")
-        if isinstance(message, Render):
-            self._pump.send(self._session.render(message))
-        else:
-            self._pump.send(self._session.count(message))
+        match message:
+            case Render():
+                self._pump.send(self._session.render(message))
+            case Tokenize():
+                self._pump.send(self._session.count(message))
+            case Constrain():
+                self._pump.send(self._session.constrain(message))

@@ -40,7 +40,8 @@ VALUES = {
     "top_logprobs": ["1", "21"],
     "model": ["5"],
     "n": ["2", "0", "1000", "true"],
-    "response_format": ['{"type":"json_object"}', '{"type":"json_schema","json_schema":{}}'],
+    "response_format": ['"json"', "[]", "1"],
+    "grammar": ["1", "[]"],
     "tools": ['[{"type":"function"}]'],
     "logprobs": ["1"],
 }

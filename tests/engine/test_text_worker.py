@@ -14,6 +14,7 @@ import pytest
 
 from app import wire
 from app.dialogue import ChatLine
+from app.grammar.model import Constrain, Constrained, Form, FormRefused, Kind
 from app.text import worker
 from app.text.stream import TextStream, Vocabulary
 from tests.tiny_text import (
@@ -194,6 +195,27 @@ def test_a_long_text_and_its_tokens_pass_the_pipe(start: Start, tiny: Path) -> N
     rendered = child.render(ChatLine("user", "hello " * 100_000))
     ((first, last),) = rendered.spans
     assert last - first == 200_000
+
+
+def test_forms_are_made_grammars_and_explosive_ones_cost_their_request_only(
+    start: Start, tiny: Path
+) -> None:
+    child = start()
+    child.load(tiny)
+    for source in (
+        "root ::= root",
+        "root ::= " + "(" * 90_000,
+        'root ::= (("a"{1,100000}){1,100000}){1,100000}',
+        'root ::= "a" root "x" | [ab] root "y" | "z"',
+        "root ::= " + " | ".join(f'[a-z] "{number}"' for number in range(9_000)),
+    ):
+        reply = child.ask(Constrain(1, Form(Kind.GBNF, source, "grammar")))
+        assert isinstance(reply, FormRefused)
+        assert reply.reason.startswith("'grammar' cannot be used. ")
+    remote = Form(Kind.SCHEMA, '{"$ref": "https://example.org/s"}', "schema")
+    assert isinstance(child.ask(Constrain(2, remote)), FormRefused)
+    assert isinstance(child.ask(Constrain(3, Form(Kind.JSON))), Constrained)
+    assert child.render(ChatLine("user", "a")).tokens
 
 
 # --- the starter model's vocabulary ----------------------------------------------------------------------------

@@ -15,21 +15,24 @@ from app.sampling import Sampling
 from app.wire import Abort, Finished, FinishReason, Message, Priority, SetPriority, Submit, TokenOut
 from tests.engine_invariants import Invariants
 from tests.engine_run import Clock, finish, make_run, with_id
+from tests.grammars import schema
 from tests.troubled_backend import TroubledBackend
 
 PREFIXES = [(), (5, 6, 7) * 13, (5, 6, 7) * 13 + (9,) * 9, (8,) * 20]
+LISTS = schema({"type": "array", "items": {"type": "integer", "minimum": 0}})
 BOUND = 4000
 """Steps after which a schedule must be over: nobody waits for ever."""
 
 
 requests = st.builds(
-    lambda prefix, tail, limit, sampling, priority, owner: Submit(
+    lambda prefix, tail, limit, sampling, priority, owner, grammar: Submit(
         request_id=0,
         tokens=(*PREFIXES[prefix], *tail),
         sampling=sampling,
         max_tokens=limit,
         priority=priority,
         owner=owner,
+        grammar=grammar,
     ),
     st.integers(0, len(PREFIXES) - 1),
     st.lists(st.integers(1, 63), min_size=1, max_size=20),
@@ -42,6 +45,7 @@ requests = st.builds(
     ),
     st.sampled_from(list(Priority)),
     st.integers(0, 2),
+    st.sampled_from([None, None, None, LISTS]),
 )
 
 moments = st.dictionaries(st.integers(0, 60), st.integers(0, 8), max_size=4)

@@ -7,9 +7,11 @@ import pytest
 from app.client.death import Death
 from app.client.text import Deadline, TextClient
 from app.dialogue import ChatLine
-from app.errors import EngineDied, ModelError, TextError
+from app.errors import EngineDied, FormError, ModelError, TextError
+from app.grammar.model import Constrain, Constrained, Form, FormRefused, Kind
 from app.wire import Render, Rendered, TextFailed, Tokenize, Tokenized
 from tests.scripted_children import (
+    ANYTHING,
     LOADED,
     PARAMS,
     VOCABULARY,
@@ -42,7 +44,7 @@ class Made:
     def reply(self, *replies: Any) -> None:
         """Answer what was sent last."""
         message = self.link.sent[-1]
-        assert isinstance(message, Render | Tokenize)
+        assert isinstance(message, Render | Tokenize | Constrain)
         self.link.say(*(kind(message.request_id, *rest) for kind, *rest in replies))
 
 
@@ -59,6 +61,33 @@ def test_one_request_at_a_time_is_with_the_worker() -> None:
         assert made.link.sent[1:] == [Tokenize(2, "abc")]
         made.reply((Tokenized, 3))
         assert await count == 3
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_a_form_is_made_a_grammar_or_refused_under_its_own_name() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        form = Form(Kind.JSON, field="response_format")
+        good = begin(made.client.constrain(form, thinking=False))
+        await turns()
+        assert made.link.sent == [Constrain(1, form, None, False)]
+        made.reply((Constrained, ANYTHING))
+        assert await good == ANYTHING
+        for reply, kind in (
+            ((FormRefused, "It is bad."), FormError),
+            ((Tokenized, 3), TextError),
+        ):
+            bad = begin(made.client.constrain(form))
+            await turns()
+            made.reply(reply)
+            with pytest.raises(kind) as caught:
+                await bad
+            assert getattr(caught.value, "field", "") == (
+                "response_format" if kind is FormError else ""
+            )
         await made.client.stop()
 
     run(scenario())

@@ -1,0 +1,82 @@
+"""From the form that is asked for to its grammar: read, checked and tried out, under limits of memory and time."""
+
+import json
+from collections.abc import Iterable
+
+from app.dialogue import ThoughtTags
+from app.errors import FormError, TextError
+from app.grammar.model import MAX_SOURCE, Form, Grammar, Kind
+from app.text.control import ControlTokens
+from app.text.grammar import gbnf, schema
+from app.text.grammar.builder import Builder
+from app.text.grammar.json_rules import JsonRules
+from app.text.grammar.thoughts import Thoughts
+from app.text.grammar.trial import try_out
+from app.text.limits import limited_memory, limited_time
+
+FORM_MEMORY = 200_000_000
+"""Bytes that making a grammar may add."""
+
+FORM_SECONDS = 1.5
+"""Processor time that it may take."""
+
+_NO_CONTROL = ControlTokens(())
+
+
+def grammar_of(
+    form: Form,
+    *,
+    control: ControlTokens = _NO_CONTROL,
+    opened: ThoughtTags | None = None,
+    tags: Iterable[ThoughtTags] = (),
+) -> Grammar:
+    """The grammar of all that may be written; raises FormError.
+
+    `opened` are the tags of reasoning that the prompt ends with, `tags` those that the model may open itself.
+    """
+    if len(form.source) > MAX_SOURCE:
+        raise _refused(form, f"It has {len(form.source):,} characters, more than {MAX_SOURCE:,}.")
+    try:
+        with limited_memory(FORM_MEMORY), limited_time(FORM_SECONDS):
+            return _made(form, control, opened, tuple(tags))
+    except FormError as error:
+        raise _refused(form, error.what) from error
+    except MemoryError as error:
+        raise _refused(form, "It takes too much memory.") from error
+    except TextError as error:
+        raise _refused(form, "It takes too long to prepare.") from error
+
+
+def _made(
+    form: Form,
+    control: ControlTokens,
+    opened: ThoughtTags | None,
+    tags: tuple[ThoughtTags, ...],
+) -> Grammar:
+    builder = Builder()
+    answer = _answer(form, builder)
+    builder.define(builder.root, *Thoughts(builder, control).before(answer, opened, tags))
+    grammar = builder.finish()
+    try_out(grammar)
+    return grammar
+
+
+def _answer(form: Form, builder: Builder) -> int:
+    if form.kind is Kind.GBNF:
+        return gbnf.read(form.source, builder)
+    if form.kind is Kind.JSON:
+        return JsonRules(builder).any_object()
+    return schema.read(_decoded(form.source), builder)
+
+
+def _decoded(source: str) -> object:
+    try:
+        return json.loads(source)
+    except RecursionError as error:
+        raise FormError("It is nested too deeply.") from error
+    except ValueError as error:
+        raise FormError(f"It is not JSON: {error}.") from error
+
+
+def _refused(form: Form, why: str) -> FormError:
+    return FormError(f"'{form.field}' cannot be used. {why}" if form.field else why, form.field)
