@@ -3,7 +3,7 @@
 The app spawns two kinds of child (design: the engine takes token ids and gives token ids; the text worker
 holds templates and the vocabulary).  A child first says `Ready`; the app then sends `Load`; the child answers
 with `Progress` and at last `Loaded`, `VocabularyLoaded` or `LoadFailed`.  Every `Submit` is answered by exactly
-one `Finished`, and every `Render` or `Tokenize` by exactly one reply with the same `request_id`.
+one `Finished`, and every `Render`, `Tokenize` or `Inspect` by exactly one reply with the same `request_id`.
 Closing the pipe means that the parent is gone, or that the child is.
 """
 
@@ -12,9 +12,10 @@ from enum import IntEnum, StrEnum
 
 from app.device import Device
 from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
+from app.prompting import Finding, Question
 from app.sampling import Sampling
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 
@@ -59,7 +60,7 @@ class LoadParams:
     `spill_bytes` the memory for the states of chats that are not in the pool, `disk_bytes` the room for them in
     `states_folder` ("": nothing is written to disk).
     With `yielding` the pool may come out smaller, or uncompressed, where llama.cpp refuses it as it is: for numbers
-    that nobody has asked for.
+    that nobody has asked for.  `template` is the user's own, for the text worker alone ("": the model's).
     """
 
     path: str
@@ -77,6 +78,7 @@ class LoadParams:
     states_folder: str = ""
     disk_bytes: int = 4 << 30
     yielding: bool = False
+    template: str = ""
 
 
 # --- both children -------------------------------------------------------------------------------------------
@@ -322,6 +324,14 @@ class Tokenize:
 
 
 @dataclass(frozen=True, slots=True)
+class Inspect:
+    """Ask about the prompt format, or change it; answered by `Inspected`, or `TextFailed` where that cannot be."""
+
+    request_id: int
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
 class VocabularyLoaded:
     """The text worker is ready.
 
@@ -359,8 +369,16 @@ class Tokenized:
 
 
 @dataclass(frozen=True, slots=True)
+class Inspected:
+    """What the question asked for."""
+
+    request_id: int
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
 class TextFailed:
-    """This request could not be rendered or tokenised; `reason` is for the user."""
+    """This request could not be answered; `reason` is for the user."""
 
     request_id: int
     reason: str
@@ -368,7 +386,7 @@ class TextFailed:
 
 EngineCommand = Load | Submit | Abort | SetPriority | Forget | Shutdown
 EngineEvent = Ready | Progress | Loaded | LoadFailed | Step | Heartbeat | LastWords
-TextCommand = Load | Render | Tokenize | Shutdown
-TextReply = Rendered | Tokenized | TextFailed
+TextCommand = Load | Render | Tokenize | Inspect | Shutdown
+TextReply = Rendered | Tokenized | Inspected | TextFailed
 TextEvent = Ready | Progress | VocabularyLoaded | LoadFailed | TextReply | Heartbeat | LastWords
 Message = EngineCommand | EngineEvent | TextCommand | TextEvent

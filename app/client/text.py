@@ -9,15 +9,18 @@ has lost exactly one; that one is tried once more, for it may be the system that
 import asyncio
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
 from app.dialogue import ChatLine, Wishes
 from app.errors import AppError, EngineDied, TextError
+from app.prompting import Adopted, Finding, Question, TryTemplate, UseTemplate
 from app.tasks import Tasks
 from app.wire import (
+    Inspect,
+    Inspected,
     LoadParams,
     Message,
     Progress,
@@ -44,7 +47,7 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    message: Render | Tokenize
+    message: Render | Tokenize | Inspect
     seconds: float
     reply: asyncio.Future[TextReply]
 
@@ -97,6 +100,23 @@ class TextClient:
             raise TextError("The text worker gave another answer than asked for.")
         return reply.count
 
+    async def inspect(self, question: Question) -> Finding:
+        """The answer to a question about the prompt format; raises TextError."""
+        size = len(question.text) if isinstance(question, TryTemplate | UseTemplate) else 0
+        reply = await self._ask(Inspect(next(self._ids), question), size)
+        if not isinstance(reply, Inspected):
+            raise TextError("The text worker gave another answer than asked for.")
+        return reply.finding
+
+    async def use(self, template: str) -> Adopted:
+        """Render with this template ("": the model's own) from now on; raises TextError, and then nothing has changed."""
+        found = await self.inspect(UseTemplate(template))
+        if not isinstance(found, Adopted):
+            raise TextError("The text worker gave another answer than asked for.")
+        # A worker that is started later goes on with it.
+        self._params = replace(self._params, template=template)
+        return found
+
     def end(self, why: str) -> None:
         """Answer all that is asked, and will be, with a TextError in these words."""
         if self._over:
@@ -114,7 +134,7 @@ class TextClient:
 
     # --- requests --------------------------------------------------------------------------------------------
 
-    async def _ask(self, message: Render | Tokenize, size: int) -> TextReply:
+    async def _ask(self, message: Render | Tokenize | Inspect, size: int) -> TextReply:
         if self._over:
             raise TextError(self._over)
         job = _Job(message, self._deadline.of(size), asyncio.get_running_loop().create_future())
@@ -221,7 +241,7 @@ class TextClient:
 
     def _heard(self, message: Message) -> None:
         if (
-            isinstance(message, Rendered | Tokenized | TextFailed)
+            isinstance(message, Rendered | Tokenized | Inspected | TextFailed)
             and self._job is not None
             and message.request_id == self._job.message.request_id
         ):

@@ -21,6 +21,7 @@ from app.pump import Pump
 from app.wire import (
     PROTOCOL,
     Heartbeat,
+    Inspect,
     LastWords,
     Load,
     LoadFailed,
@@ -97,7 +98,7 @@ class _Worker:
                 return False
             case Load():
                 return self._load(message)
-            case Render() | Tokenize():
+            case Render() | Tokenize() | Inspect():
                 self._answer(message)
             case _:
                 raise ValueError(f"unexpected message {type(message).__name__}")
@@ -108,16 +109,19 @@ class _Worker:
 
         self._pump.send(Progress(0.0, "Reading the vocabulary"))
         try:
-            self._session = TextSession(Path(message.params.path))
+            self._session = TextSession(Path(message.params.path), message.params.template)
         except ModelError as error:
             self._pump.send(LoadFailed(str(error)))
             return False
         return self._pump.send(self._session.loaded())
 
-    def _answer(self, message: Render | Tokenize) -> None:
+    def _answer(self, message: Render | Tokenize | Inspect) -> None:
         if self._session is None:
             raise ValueError("a request came before a model")
-        if isinstance(message, Render):
-            self._pump.send(self._session.render(message))
-        else:
-            self._pump.send(self._session.count(message))
+        match message:
+            case Render():
+                self._pump.send(self._session.render(message))
+            case Tokenize():
+                self._pump.send(self._session.count(message))
+            case Inspect():
+                self._pump.send(self._session.inspect(message))

@@ -51,6 +51,10 @@ def words_of(verb: Verb) -> tuple[str, str]:
             translate("Transcript", "Regenerate answer"),
         ),
         Verb.RETRY: (translate("Transcript", "Retry"), translate("Transcript", "Retry answer")),
+        Verb.PROMPT: (
+            translate("Transcript", "Prompt"),
+            translate("Transcript", "Show exact prompt"),
+        ),
         Verb.FOLD: (translate("Transcript", "Thoughts"), translate("Transcript", "Show thoughts")),
     }[verb]
 

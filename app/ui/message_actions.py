@@ -24,6 +24,7 @@ class MessageActions(QObject):
 
     regenerate = Signal(int)
     retry = Signal(int)
+    prompt = Signal(int)
     fold = Signal(int)
 
     def __init__(self, view: FlowView) -> None:
@@ -117,6 +118,8 @@ class MessageActions(QObject):
             self.regenerate.emit(wanted.message)
         elif wanted.verb is Verb.RETRY:
             self.retry.emit(wanted.message)
+        elif wanted.verb is Verb.PROMPT:
+            self.prompt.emit(wanted.message)
         elif wanted.verb is Verb.FOLD:
             self.fold.emit(wanted.message)
         else:

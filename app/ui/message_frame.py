@@ -33,6 +33,7 @@ class Verb(Enum):
     COPY_ANSWER = "copyAnswer"
     REGENERATE = "regenerateButton"
     RETRY = "retryButton"
+    PROMPT = "promptButton"
     FOLD = "thoughtsButton"
 
 
@@ -98,9 +99,11 @@ def verbs_of(message: Message, has_text: bool) -> tuple[Verb, ...]:
     if message.role is not Role.ASSISTANT or message.status is Status.STREAMING:
         return ()
     again = Verb.REGENERATE if message.status is Status.DONE and has_text else Verb.RETRY
+    prompt = (Verb.PROMPT,) if message.usage.prompt_tokens else ()
     if not has_text:
-        return (again,)
-    return (again, Verb.COPY_ANSWER) if again is Verb.RETRY else (Verb.COPY_ANSWER, again)
+        return (again, *prompt)
+    two = (again, Verb.COPY_ANSWER) if again is Verb.RETRY else (Verb.COPY_ANSWER, again)
+    return (*two, *prompt)
 
 
 def figures_of(message: Message) -> str:

@@ -91,6 +91,12 @@ def hover_colour() -> str:
     return _hover(tokens())
 
 
+def soft_bad() -> str:
+    """The ground of what is wrong."""
+    t = tokens()
+    return _mix(t.ground, t.bad, 0.09)
+
+
 def scale() -> float:
     """How much larger than usual the type is, read off the application's font; 1 for what `apply` did not see."""
     pixels = QApplication.font().pixelSize()
