@@ -39,13 +39,14 @@ def keep(db: sqlite3.Connection, message_id: int, prompt: FedPrompt) -> None:
 
 def read(db: sqlite3.Connection, message_id: int) -> FedPrompt | None:
     """What was fed for this message; None where that is not known, or was damaged."""
+    rows = db.execute(_CHAIN, (message_id,)).fetchall()
     tokens: tuple[int, ...] = ()
-    model, before = "", 0
-    for number, model, base, kept, rest in db.execute(_CHAIN, (message_id,)):
+    before = 0
+    for number, _, base, kept, rest in rows:
         if base != before or kept > len(tokens):
             return None
         tokens, before = tokens[:kept] + unpacked(rest), number
-    return FedPrompt(model, tokens) if before else None
+    return FedPrompt(rows[-1][1], tokens) if rows else None
 
 
 def _before(db: sqlite3.Connection, chat: int, message_id: int, model: str) -> int:

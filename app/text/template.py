@@ -110,7 +110,7 @@ class ChatTemplate:
                 pieces.append(piece)
                 length += len(piece)
                 if length > _MAX_OUTPUT:
-                    raise TemplateTooHeavy("The model's chat template does not come to an end.")
+                    raise TemplateTooHeavy("The chat template does not come to an end.")
         return "".join(pieces)
 
     def _shaped(self, message: Mapping[str, object]) -> dict[str, object]:
@@ -129,9 +129,9 @@ def _limits(allowance: Allowance | None) -> Iterator[None]:
         with limited_memory(TEMPLATE_MEMORY), limited:
             yield
     except MemoryError as error:
-        raise TemplateTooHeavy("The model's chat template needs too much memory.") from error
+        raise TemplateTooHeavy("The chat template needs too much memory.") from error
     except TooMuchTime as error:
-        raise TemplateTooHeavy("The model's chat template takes too long.") from error
+        raise TemplateTooHeavy("The chat template takes too long.") from error
     except _FAILURES as error:
         raise TemplateFailed(_plain(error), _line(error)) from error
 

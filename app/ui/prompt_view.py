@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Final
 
-from PySide6.QtCore import QEvent, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextCursor, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
@@ -57,6 +57,8 @@ class PromptView(QPlainTextEdit):
         self.setAccessibleName(name)
         self.setAccessibleDescription(f"Control tokens stand between {OPEN} and {CLOSE}.")
         self.setReadOnly(True)
+        flag = Qt.TextInteractionFlag
+        self.setTextInteractionFlags(flag.TextSelectableByMouse | flag.TextSelectableByKeyboard)
         self.setTabChangesFocus(True)
         self.setUndoRedoEnabled(False)
         self.setFont(theme.mono_font())

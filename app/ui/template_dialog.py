@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
-    QLayout,
     QPushButton,
     QSplitter,
     QVBoxLayout,
@@ -18,7 +17,7 @@ from PySide6.QtWidgets import (
 from app.chat.ports import PromptFormat
 from app.errors import AppError
 from app.prompting import Rehearsal, TemplateSet
-from app.ui import aio, geometry, theme
+from app.ui import accessible, aio, geometry, theme
 from app.ui.fields import Choice
 from app.ui.plain import ElidedLabel, Label, one_line
 from app.ui.prompt_view import CLOSE, OPEN, PromptView
@@ -60,9 +59,9 @@ class TemplateDialog(QDialog):
         self._verdict.setObjectName("templateVerdict")
         self._verdict.setWordWrap(True)
         self._preview = PromptView("templatePreview", "Preview of an example", self)
-        self._apply = self._button("Apply", "applyTemplateButton", "primary")
         self._restore = self._button("", "restoreTemplateButton")
         self._close = self._button("Close", "closeButton")
+        self._apply = self._button("Apply", "applyTemplateButton", "primary")
         self._trial = TemplateTrial(prompts, self._text.template, self)
         self._offer()
         self._lay_out()
@@ -127,7 +126,6 @@ class TemplateDialog(QDialog):
         foot.addWidget(self._close)
         foot.addWidget(self._apply)
         column = QVBoxLayout(self)
-        column.setSizeConstraint(QLayout.SizeConstraint.SetDefaultConstraint)
         column.setContentsMargins(theme.GAP_5, theme.GAP_4, theme.GAP_5, theme.GAP_4)
         column.setSpacing(theme.GAP_2)
         column.addLayout(top)
@@ -229,10 +227,12 @@ class TemplateDialog(QDialog):
             self._changed = True
         except AppError as error:
             self._refuse(str(error))
+            accessible.announce(self._verdict, str(error))
             return False
         finally:
             self._busy = False
             self._follow()
+        accessible.announce(self._in_use, self._in_use.text())
         return True
 
 

@@ -25,10 +25,10 @@ def shown(text: str, *, also: str = "") -> str:
 
 
 def meant(text: str) -> str:
-    """`text` with the characters themselves instead of their codes."""
+    """`text` with the characters themselves instead of their codes; half a surrogate pair is no character."""
     return _CODE.sub(_character, text)
 
 
 def _character(match: re.Match[str]) -> str:
     code = int(match[1], 16)
-    return chr(code) if code <= 0x10FFFF else match[0]
+    return chr(code) if code <= 0x10FFFF and not 0xD800 <= code < 0xE000 else match[0]
