@@ -84,6 +84,8 @@ class LocalPromptFormat:
         return await asyncio.to_thread(spell, tokens, pair.vocabulary, names)
 
     async def _names(self, pair: Pair, tokens: tuple[int, ...]) -> dict[int, str]:
+        if not tokens:
+            return {}
         found = await pair.text.inspect(NameTokens(tokens))
         if not isinstance(found, TokenNames):
             raise _unexpected()

@@ -93,8 +93,7 @@ def hover_colour() -> str:
 
 def soft_bad() -> str:
     """The ground of what is wrong."""
-    t = tokens()
-    return _mix(t.ground, t.bad, 0.09)
+    return _soft_bad(tokens())
 
 
 def scale() -> float:
@@ -208,7 +207,7 @@ def _style_sheet(t: Tokens) -> str:
         hover=_hover(t),
         pressed=_mix(t.raised, t.text, 0.13),
         accent_hover=_mix(t.accent, t.text, 0.12),
-        soft_bad=_mix(t.ground, t.bad, 0.09),
+        soft_bad=_soft_bad(t),
         soft_accent=_mix(t.ground, t.accent, 0.09),
         control=px(CONTROL),
         link=px(CONTROL - 8),
@@ -220,6 +219,10 @@ def _style_sheet(t: Tokens) -> str:
 
 def _hover(t: Tokens) -> str:
     return _mix(t.raised, t.text, 0.07)
+
+
+def _soft_bad(t: Tokens) -> str:
+    return _mix(t.ground, t.bad, 0.09)
 
 
 def _mix(first: str, second: str, share: float) -> str:

@@ -28,7 +28,7 @@ from app.prompting import (
     TryTemplate,
     UseTemplate,
 )
-from app.wire import Inspect, Inspected, Submit, TextFailed
+from app.wire import Inspect, Inspected, Rendered, Submit, TextFailed
 from tests.played_model import collect
 from tests.scripted_children import (
     END,
@@ -113,7 +113,9 @@ def test_a_template_that_works_is_used_and_kept_for_this_model_alone(tmp_path: P
         await turns(50)
         assert made.text.params == replace(PARAMS, path=made.path, template=MINE)
         assert made.engines.last.params == replace(PARAMS, path=made.path)
-        begun.cancel()
+        request_id = made.text.sent[-1].request_id  # type: ignore[union-attr]
+        made.text.say(Rendered(request_id, (1, 2)))
+        assert await begun == FedPrompt(LOADED.fingerprint, (1, 2))
         back = begin(made.prompts.use_template(""))
         await turns(50)
         await made.told(adopted(OWN))
@@ -212,7 +214,6 @@ def test_a_trial_is_told_in_words_and_changes_nothing(tmp_path: Path) -> None:
         trying = begin(made.prompts.try_template("{{ bad", [LINE]))
         await turns(50)
         await made.told(Trial(problem="It says: no", line=3))
-        await made.told(TokenNames(()))
         found = await trying
         assert (found.problem, found.line, found.prompt.spans) == ("It says: no", 3, ())
         assert made.model.state.format_name == "scripted"
@@ -270,8 +271,6 @@ def test_a_prompt_of_another_model_is_not_read_as_this_ones(tmp_path: Path) -> N
         with pytest.raises(ModelError, match="another model"):
             await made.prompts.spell(FedPrompt("beef", (104,)))
         reading = begin(made.prompts.spell(FedPrompt(LOADED.fingerprint, (104, 105))))
-        await turns(50)
-        await made.told(TokenNames(()))
         assert (await reading).text == "hi"
         await made.model.close()
 
