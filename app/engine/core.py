@@ -203,7 +203,8 @@ class Engine:
     def _make_room_for_rows(self) -> list[Sequence]:
         """The rows of the next step, after parking as many as it takes to give each its cell."""
         running = [sequence for sequence in self._active() if sequence.running]
-        running = choose_rows(running, self._most_running, self._clock())
+        most = self._cost.row_limit.limit(len(running), self._pool.cells.used)
+        running = choose_rows(running, min(most, self._most_running), self._clock())
         while not self._pool.make_free(len(running)):
             victim = max(self._active(), key=lambda sequence: sequence.urgency)
             self._park(victim)
