@@ -104,7 +104,7 @@ class FakePromptFormat:
     """A model of two templates whose tokens are the code points of its texts; 0 is the control token <|turn|>.
 
     A template that holds BAD is refused on line 3, one that holds SLOW was given up.  `gate`, where set, holds every
-    trial.
+    trial, and `use_gate` every change.
     """
 
     own: dict[str, str] = field(
@@ -114,6 +114,7 @@ class FakePromptFormat:
     tried: list[str] = field(default_factory=list)
     withdrawn: int = 0
     gate: asyncio.Event | None = None
+    use_gate: asyncio.Event | None = None
     refusal: str = ""
     """Why nothing can be used, where nothing can."""
     model: str = "fake"
@@ -143,7 +144,7 @@ class FakePromptFormat:
         return Rehearsal(PromptText((PromptSpan(text), *spans)))
 
     async def use_template(self, text: str) -> None:
-        await asyncio.sleep(0)
+        await (self.use_gate.wait() if self.use_gate is not None else asyncio.sleep(0))
         if self.refusal or "BAD" in text:
             raise TextError(self.refusal or "Line 3: It says: 'BAD' is undefined")
         self.present = text

@@ -257,8 +257,7 @@ class LocalModel:
             await self._loads.finish(but=me)
             await self._stops.finish()
             # Only now: what the model before this one held is free again.
-            params = await asyncio.to_thread(self._load_params, path)
-            own = await asyncio.to_thread(_own_template, self._overrides, path)
+            params, own = await asyncio.to_thread(self._prepared, path)
             pair = Pair(params, self._means, self._written, self._engine_changed, own)
             await pair.load(progress)
             error = ""
@@ -270,6 +269,10 @@ class LocalModel:
                 self._loaded(pair, error)
             if pair is not None and pair is not self._pair:
                 self._retire(pair)
+
+    def _prepared(self, path: str) -> tuple[LoadParams, OwnTemplate]:
+        """What a load needs of the disk."""
+        return self._load_params(path), _own_template(self._overrides, path)
 
     def _loaded(self, pair: Pair | None, error: str) -> None:
         if error or pair is None:

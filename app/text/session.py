@@ -12,6 +12,7 @@ from app.prompting import (
     Finding,
     ListTemplates,
     NameTokens,
+    Question,
     TryTemplate,
     UseTemplate,
 )
@@ -65,20 +66,22 @@ class TextSession:
 
     def inspect(self, request: wire.Inspect) -> wire.Inspected | wire.TextFailed:
         """The answer to a question about the format, after which it may be another."""
-        inspector = Inspector(self._vocabulary, self._encoder, self._origin)
         try:
-            match request.question:
-                case ListTemplates():
-                    finding: Finding = inspector.templates(self._usual, self.format)
-                case TryTemplate(text=text, lines=lines):
-                    finding = inspector.try_template(text, lines)
-                case NameTokens(tokens=tokens):
-                    finding = inspector.names(tokens)
-                case UseTemplate(text=text):
-                    finding = self._use(text)
+            return wire.Inspected(request.request_id, self._found(request.question))
         except TextError as error:
             return wire.TextFailed(request.request_id, formats.located(error))
-        return wire.Inspected(request.request_id, finding)
+
+    def _found(self, question: Question) -> Finding:
+        inspector = Inspector(self._vocabulary, self._encoder, self._origin)
+        match question:
+            case ListTemplates():
+                return inspector.templates(self._usual, self.format)
+            case TryTemplate(text=text, lines=lines):
+                return inspector.try_template(text, lines)
+            case NameTokens(tokens=tokens):
+                return inspector.names(tokens)
+            case UseTemplate(text=text):
+                return self._use(text)
 
     def _use(self, text: str) -> Adopted:
         self._take(formats.wanted(text, self._origin) if text else self._usual)

@@ -57,6 +57,8 @@ class PromptControl(QObject):
         await self._show(dialog)
         if dialog.unsaved is not None:
             self._drafts[state.path] = dialog.unsaved
+        if dialog.problem:
+            self._tell(f"The prompt template is not used. {dialog.problem}")
 
     @aio.async_slot
     async def show_prompt(self, conversation_id: int, message_id: int) -> None:

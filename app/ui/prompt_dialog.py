@@ -71,9 +71,9 @@ class PromptDialog(QDialog):
         self._note.setText(words)
 
     def _button(self, words: str, name: str) -> QPushButton:
-        button = QPushButton(words, self)
+        button = QPushButton(self)
         button.setObjectName(name)
-        button.setAccessibleName(words)
+        _name(button, words)
         button.setAutoDefault(False)
         button.setEnabled(False)
         return button
@@ -96,15 +96,19 @@ class PromptDialog(QDialog):
 
     def _show_tokens(self, wanted: bool) -> None:
         self._stack.setCurrentWidget(self._tokens if wanted else self._view)
-        words = "Copy ids" if wanted else "Copy"
-        self._copy.setText(words)
-        self._copy.setAccessibleName(words)
+        _name(self._ids, "Show text" if wanted else "Show tokens")
+        _name(self._copy, "Copy ids" if wanted else "Copy")
 
     def _copy_all(self) -> None:
         """What is really there, without the marks that only this dialog puts around it."""
         ids = " ".join(map(str, self._prompt.tokens))
         text = ids if self._ids.isChecked() else self._prompt.text
         QGuiApplication.clipboard().setText(text)
+
+
+def _name(button: QPushButton, words: str) -> None:
+    button.setText(words)
+    button.setAccessibleName(words)
 
 
 def _counted(number: int, noun: str) -> str:

@@ -62,7 +62,11 @@ class PromptView(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.setUndoRedoEnabled(False)
         self.setFont(theme.mono_font())
-        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        option = QTextOption(self.document().defaultTextOption())
+        # From left to right, whatever a line begins with: what stands after a text is shown behind it.
+        option.setTextDirection(Qt.LayoutDirection.LeftToRight)
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.document().setDefaultTextOption(option)
         self._prompt = PromptText()
         self._left: Iterator[Piece] = iter(())
         self._slice = QTimer(self)

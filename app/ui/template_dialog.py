@@ -16,16 +16,18 @@ from PySide6.QtWidgets import (
 
 from app.chat.ports import PromptFormat
 from app.errors import AppError
-from app.prompting import Rehearsal, TemplateSet
+from app.prompting import EDITED, OWN, Rehearsal, TemplateSet
 from app.ui import accessible, aio, geometry, theme
 from app.ui.fields import Choice
 from app.ui.plain import ElidedLabel, Label, one_line
-from app.ui.prompt_view import CLOSE, OPEN, PromptView
+from app.ui.prompt_view import PromptView
 from app.ui.template_text import TemplateText
 from app.ui.template_trial import TemplateTrial
 
 _OWN = "Your own"
 _NAME_LIMIT = 60
+_CHOICE = 210
+"""Width of the choice, px at the usual scale."""
 
 
 class TemplateDialog(QDialog):
@@ -45,7 +47,10 @@ class TemplateDialog(QDialog):
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self._prompts, self._found = prompts, found
         self._present = found.present
-        self._busy = self._changed = False
+        self._busy = self._changed = self._bad = False
+        self._leaving: int | None = None
+        self.problem = ""
+        """Why the template was not used in the end, where nobody was there any more to see it."""
         self._title = ElidedLabel(one_line(model), "heading", self)
         self._in_use = Label("", "quiet", self)
         self._in_use.setObjectName("templateInUse")
@@ -53,6 +58,7 @@ class TemplateDialog(QDialog):
         self._choice = Choice(self)
         self._choice.setObjectName("templateChoice")
         self._choice.setAccessibleName("Template to show")
+        self._choice.setMinimumWidth(theme.px(_CHOICE))
         self._choice.setFixedHeight(theme.px(theme.CONTROL) + 2)
         self._text = TemplateText(self)
         self._verdict = Label("", "quiet", self)
@@ -76,9 +82,13 @@ class TemplateDialog(QDialog):
         return text if text != self._present[1] else None
 
     def done(self, code: int) -> None:
-        """Nothing is tried any more."""
+        """Nothing is tried any more; what is being applied is waited for, unseen."""
         self._trial.end()
-        super().done(code)
+        if self._busy:
+            self._leaving = code
+            self.hide()
+        else:
+            super().done(code)
 
     # --- layout ----------------------------------------------------------------------------------------------
 
@@ -94,16 +104,14 @@ class TemplateDialog(QDialog):
     def _offer(self) -> None:
         """What there is to choose from; each carries its text."""
         name, text = self._found.usual
-        has_main = any(not own for own, _ in self._found.own)
-        usual = "The model's own" if has_main and text in dict(self._found.own).values() else name
+        usual = "The model's own" if name == OWN else name
         self._choice.addItem(one_line(usual, _NAME_LIMIT), text)
         for own, source in self._found.own:
             if source != text:
                 words = f"The model's “{own}”" if own else "The model's own, which does not work"
                 self._choice.addItem(one_line(words, _NAME_LIMIT), source)
         self._choice.addItem(_OWN, None)
-        restore = "Restore the model's own" if usual == "The model's own" else f"Restore {usual}"
-        self._restore.setText(one_line(restore, _NAME_LIMIT))
+        self._restore.setText(f"Restore {name}")
         self._restore.setAccessibleName(self._restore.text())
 
     def _lay_out(self) -> None:
@@ -116,8 +124,7 @@ class TemplateDialog(QDialog):
         halves.setChildrenCollapsible(False)
         halves.setHandleWidth(theme.GAP_4)
         halves.addWidget(_column(Label("Template", "strong"), self._text))
-        legend = f"An example, as it is fed; control tokens between {OPEN} and {CLOSE}"
-        halves.addWidget(_column(ElidedLabel(legend, "quiet"), self._preview))
+        halves.addWidget(_column(Label("An example, as it is fed", "strong"), self._preview))
         halves.setSizes([560, 440])
         foot = QHBoxLayout()
         foot.setSpacing(theme.GAP_2)
@@ -140,7 +147,7 @@ class TemplateDialog(QDialog):
         self._text.textChanged.connect(self._edited)
         self._trial.begun.connect(self._checking)
         self._trial.ended.connect(self._tried)
-        self._trial.failed.connect(self._refuse)
+        self._trial.failed.connect(self._failed)
         self._apply.clicked.connect(self._use_this)
         self._restore.clicked.connect(self._use_usual)
         self._close.clicked.connect(self.accept)
@@ -168,7 +175,7 @@ class TemplateDialog(QDialog):
         text = self._text.template()
         known = [self._choice.itemData(index) for index in range(self._choice.count() - 1)]
         self._choice.setCurrentIndex(known.index(text) if text in known else len(known))
-        words = f"In use: {self._present[0]}."
+        words = f"In use: {_source(self._present[0])}."
         if self._changed:
             words += " The next message of every chat with this model is read anew."
         if text != self._present[1]:
@@ -176,16 +183,27 @@ class TemplateDialog(QDialog):
         if self._text.heavy:
             words += " It is too long to be edited here, and shown in part."
         self._in_use.setText(words)
-        self._apply.setEnabled(not self._busy and text != self._present[1])
+        ready = not self._busy and not self._bad
+        self._apply.setEnabled(ready and text != self._present[1])
         self._restore.setEnabled(not self._busy and self._present != self._found.usual)
 
     def _checking(self) -> None:
+        self._judge(bad=False)
         self._say("Checking…")
+
+    def _judge(self, *, bad: bool) -> None:
+        """What is known to be bad is not offered to be used."""
+        self._bad = bad
+        self._follow()
+
+    def _failed(self, words: str) -> None:
+        self._judge(bad=True)
+        self._refuse(words)
 
     def _tried(self, found: Rehearsal) -> None:
         if found.problem:
             where = f"Line {found.line}: " if found.line else ""
-            self._refuse(f"{where}{found.problem}")
+            self._failed(f"{where}{found.problem}")
             self._text.mark_line(found.line)
         else:
             self._say("It works.")
@@ -221,19 +239,33 @@ class TemplateDialog(QDialog):
             return False
         self._busy = True
         self._follow()
+        problem = await self._try_to_use(text)
+        self._busy = False
+        if self._leaving is not None:
+            self.problem = problem
+            super().done(self._leaving)
+            return False
+        self._follow()
+        if problem:
+            self._refuse(problem)
+        accessible.announce(self._in_use, problem or self._in_use.text())
+        return not problem
+
+    async def _try_to_use(self, text: str) -> str:
+        """What is wrong with it; "" where it is in use now."""
         try:
             await self._prompts.use_template("" if text == self._found.usual[1] else text)
             self._present = (await self._prompts.templates()).present
-            self._changed = True
         except AppError as error:
-            self._refuse(str(error))
-            accessible.announce(self._verdict, str(error))
-            return False
-        finally:
-            self._busy = False
-            self._follow()
-        accessible.announce(self._in_use, self._in_use.text())
-        return True
+            return str(error)
+        self._changed = True
+        return ""
+
+
+def _source(name: str) -> str:
+    """Where the format of this name comes from."""
+    given = name in (OWN, EDITED) or name.startswith("the model's ")
+    return one_line(name if given else f"{name}, recognised from the model's vocabulary", 100)
 
 
 def _column(heading: QWidget, below: QWidget) -> QWidget:

@@ -20,14 +20,20 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 from app.ui import theme
 from app.ui.visible import meant, shown
 
-MOST_CHARACTERS: Final = 300_000
+MOST_CHARACTERS: Final = 200_000
+MOST_LINES: Final = 10_000
 LONGEST_LINE: Final = 30_000
 """What an editor can be asked to lay out; templates that people use have a tenth of it."""
 
 
 def is_heavy(text: str) -> bool:
     """Whether no editor should be asked to show this."""
-    return len(text) > MOST_CHARACTERS or any(len(line) > LONGEST_LINE for line in text.split("\n"))
+    lines = text.split("\n")
+    return (
+        len(text) > MOST_CHARACTERS
+        or len(lines) > MOST_LINES
+        or any(len(line) > LONGEST_LINE for line in lines)
+    )
 
 
 class TemplateText(QPlainTextEdit):
@@ -78,9 +84,9 @@ class TemplateText(QPlainTextEdit):
         mark = QTextEdit.ExtraSelection()
         cursor = self.textCursor()
         cursor.setPosition(block.position())
-        mark.cursor = cursor  # type: ignore[attr-defined]
-        mark.format.setBackground(QColor(theme.soft_bad()))  # type: ignore[attr-defined]
-        mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)  # type: ignore[attr-defined]
+        mark.cursor = cursor
+        mark.format.setBackground(QColor(theme.soft_bad()))
+        mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
         return mark
 
     # --- numbers ---------------------------------------------------------------------------------------------
@@ -146,7 +152,7 @@ class _Numbers(QWidget):
 
 def _beginning(text: str) -> str:
     """As much of a heavy text as can be shown, its endless lines cut."""
-    lines = text[:MOST_CHARACTERS].split("\n")
+    lines = text[:MOST_CHARACTERS].split("\n")[:MOST_LINES]
     return "\n".join(
         line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines
     )

@@ -349,6 +349,9 @@ QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 QDialog {{ background: {ground}; }}
 QDialog QPlainTextEdit {{ background: {ground}; border: 1px solid {line}; border-radius: {radius}px; padding: 4px 6px; }}
-QDialog QPlainTextEdit:focus {{ border-color: {accent}; }}
+QDialog QPlainTextEdit:focus, #promptTokens:focus {{ border-color: {accent}; }}
+#promptTokens {{ background: {ground}; border: 1px solid {line}; border-radius: {radius}px; padding: 4px 6px; outline: 0; }}
+#promptTokens::item {{ color: {text}; padding: 1px 0; }}
+#promptTokens::item:selected {{ background: {soft_accent}; }}
 QDialog QScrollArea, QDialog QScrollArea > QWidget > QWidget {{ background: {ground}; border: 0; }}
 """

@@ -356,12 +356,16 @@ class Transcript(FlowView):
             QToolTip.hideText()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.menu_of(event).popup(event.globalPos())
+
+    def menu_of(self, event: QContextMenuEvent) -> TranscriptMenu:
+        """The menu that is asked for."""
         selected = not self.selection.is_empty
         menu = TranscriptMenu(self._message_of(event), selected=selected, parent=self)
         menu.copy_chosen.connect(self.copy)
         menu.all_chosen.connect(self.select_all)
         menu.prompt_chosen.connect(self.promptRequested)
-        menu.popup(event.globalPos())
+        return menu
 
     def _message_of(self, event: QContextMenuEvent) -> int:
         """The message that a menu is asked for: the one under the mouse; from the keyboard, the last."""

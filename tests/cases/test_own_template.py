@@ -19,6 +19,8 @@ WORDS = "listen well: "
 
 async def dialog(desk: Desk, key: Qt.Key, name: str) -> QDialog:
     """Open this dialog by its key."""
+    desk.window.activateWindow()  # no window manager does it here
+    await until(desk.window.isActiveWindow, "keys go to the window")
     desk.control(key, shift=True)
     await until(lambda: desk.window.findChild(QDialog, name), name)
     return desk.find(QDialog, name)

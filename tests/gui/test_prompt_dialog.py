@@ -63,6 +63,11 @@ def prompt_button(desk: Desk) -> QPushButton:
     )
 
 
+def choose_prompt(menu: QMenu) -> None:
+    """What a click on the row of the menu does; this platform shows no menus."""
+    next(a for a in menu.actions() if a.objectName() == "showPromptAction").trigger()
+
+
 def test_what_was_fed_is_shown_with_its_control_tokens_apart(with_desk):
     async def scenario(desk):
         desk.generator.prompts[desk.front.id] = fed("hello")
@@ -117,7 +122,7 @@ def test_tokens_on_demand_and_copies_are_exact(with_desk):
         assert it.view.toPlainText().startswith("⟦<|turn|>⟧a\n⟨U+27E6⟩⟨U+202E⟩⟨U+00A0⟩b")
         copy = it.part(QPushButton, "promptCopyButton")
         desk.click(copy)
-        assert QGuiApplication.clipboard().text() == "<|turn|>a\n⟦\u202e\u00a0b" + " " * 4
+        assert QGuiApplication.clipboard().text() == "<|turn|>a\n⟦\u202e\u00a0b" + " " * 3
         desk.click(it.part(QPushButton, "promptTokensButton"))
         tokens = it.part(TokenList, "promptTokens")
         rows = [tokens.model().index(n, 0).data().split(maxsplit=2) for n in range(5)]
@@ -142,11 +147,7 @@ def test_the_menu_of_a_message_leads_to_its_own_turn(with_desk):
         spot = next(s for s in view.flow.spots if s.entry == 0)
         at = QPoint(view.column()[0] + 20, spot.y + 30)
         event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, view.mapToGlobal(at))
-        view.contextMenuEvent(event)
-        menu = view.findChild(QMenu, "transcriptMenu")
-        action = next(a for a in menu.actions() if a.objectName() == "showPromptAction")
-        action.trigger()
-        menu.close()
+        choose_prompt(view.menu_of(event))
         it = await opened(desk)
         await it.says(ANEW)
         assert it.view.toPlainText() == "⟦<|turn|>⟧first"
@@ -162,10 +163,7 @@ def test_by_keyboard_the_menu_is_for_the_last_message(with_desk):
         await asked(desk, "second")
         view = desk.front.transcript
         event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(5, 5), QPoint(5, 5))
-        view.contextMenuEvent(event)
-        menu = view.findChild(QMenu, "transcriptMenu")
-        next(a for a in menu.actions() if a.objectName() == "showPromptAction").trigger()
-        menu.close()
+        choose_prompt(view.menu_of(event))
         it = await opened(desk)
         await it.says(ANEW)
         assert it.view.toPlainText() == "⟦<|turn|>⟧first⟦<|turn|>⟧Hello.⟦<|turn|>⟧second"
@@ -213,8 +211,8 @@ def test_control_tokens_look_other_than_content_that_imitates_them(qtbot, view):
     [
         (PromptSpan("x" * 300_000),),
         (PromptSpan("word " * 60_000),),
-        (PromptSpan("line\n" * 60_000),),
-        (PromptSpan("<|t|>", control=True), PromptSpan("x")) * 30_000,
+        (PromptSpan("line\n" * 20_000),),
+        (PromptSpan("<|t|>", control=True), PromptSpan("x")) * 10_000,
         (PromptSpan("\u202e" * 100_000),),
     ],
     ids=["unbroken", "words", "lines", "controls", "hidden"],
