@@ -7,7 +7,6 @@ with exactly one `Finished`.
 
 from collections.abc import Callable
 from collections.abc import Sequence as Seq
-from dataclasses import asdict
 
 import numpy as np
 
@@ -379,7 +378,7 @@ class Engine:
         running = sum(sequence.running for sequence in active)
         cells = self._pool.cells
         return Counters(
-            **asdict(self._out.totals),
+            **self._out.totals.by_name,
             recent=self._hit_rate.hits,
             rows=len(current.rows),
             chunk=current.chunk_tokens,
