@@ -224,32 +224,31 @@ class TemplateDialog(QDialog):
 
     # --- what is done ----------------------------------------------------------------------------------------
 
-    @aio.async_slot
-    async def _use_this(self) -> None:
-        await self._use(self._text.template())
+    def _use_this(self) -> None:
+        self._use(self._text.template())
 
-    @aio.async_slot
-    async def _use_usual(self) -> None:
-        if await self._use(self._found.usual[1]):
-            self._text.set_template(self._present[1])
+    def _use_usual(self) -> None:
+        self._text.set_template(self._found.usual[1])
+        self._use(self._found.usual[1])
 
-    async def _use(self, text: str) -> bool:
-        """Have it used for every chat; whether it is."""
-        if self._busy:
-            return False
-        self._busy = True
-        self._follow()
+    def _use(self, text: str) -> None:
+        """Have it used for every chat."""
+        if not self._busy:
+            self._busy = True
+            self._follow()
+            aio.spawn(self._using(text))
+
+    async def _using(self, text: str) -> None:
         problem = await self._try_to_use(text)
         self._busy = False
         if self._leaving is not None:
             self.problem = problem
             super().done(self._leaving)
-            return False
+            return
         self._follow()
         if problem:
             self._refuse(problem)
         accessible.announce(self._in_use, problem or self._in_use.text())
-        return not problem
 
     async def _try_to_use(self, text: str) -> str:
         """What is wrong with it; "" where it is in use now."""
