@@ -9,6 +9,7 @@ from app.ui.prompt_view import CLOSE, OPEN
 from app.ui.visible import shown
 
 _LONGEST = 200
+_BATCH = 1_000
 Index = QModelIndex | QPersistentModelIndex
 
 
@@ -49,6 +50,10 @@ class TokenList(QListView):
         self.setAccessibleName("Tokens: place, id and text")
         self.setFont(theme.mono_font())
         self.setUniformItemSizes(True)
+        self.setLayoutMode(
+            QListView.LayoutMode.Batched
+        )  # of a long prompt only some rows at a time
+        self.setBatchSize(_BATCH)
         self._model = TokenModel(self)
         self.setModel(self._model)
 
