@@ -12,19 +12,21 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from itertools import groupby
+from itertools import chain, groupby
 
 from starlette.types import Receive, Scope, Send
 
 from app.api.guard import error_body, error_response, internal_error
 from app.api.sse import KEEP_ALIVE, CompletionWriter
 from app.chat.models import FinishReason, Usage
-from app.chat.ports import Ended, Event, Text, Thought
+from app.chat.ports import Ended, Event, Likelihood, Text, Thought
 from app.errors import RequestError
 
 MAX_PENDING = 80_000
 """Characters that may wait for a client; at most 12 bytes each in JSON, so under a megabyte."""
 _MAX_PIECES = 64
+_WEIGHT = 16
+"""Characters that a log-probability counts for: about a hundred bytes of JSON."""
 
 _HEADERS = [
     (b"content-type", b"text/event-stream"),
@@ -35,6 +37,7 @@ _WHOLE = (FinishReason.STOP, FinishReason.LENGTH)
 _SHUTTING_DOWN = "shutting_down"
 _STATUS = {
     "context_length_exceeded": HTTPStatus.BAD_REQUEST,
+    "invalid_value": HTTPStatus.BAD_REQUEST,
     _SHUTTING_DOWN: HTTPStatus.SERVICE_UNAVAILABLE,
     FinishReason.ENGINE_DIED.value: HTTPStatus.SERVICE_UNAVAILABLE,
     FinishReason.CANCELLED.value: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -46,10 +49,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some text, of the answer or of what was thought before it."""
+    """Some text, of the answer or of what was thought before it, with the likelihoods of its tokens."""
 
     text: str
     thought: bool = False
+    likelihoods: tuple[Likelihood, ...] = ()
+
+    @property
+    def weight(self) -> int:
+        """Its size, in characters."""
+        return len(self.text) + _WEIGHT * sum(1 + len(one.best) for one in self.likelihoods)
 
 
 class Answer:
@@ -67,8 +76,10 @@ class Answer:
         """Take events until the end; cancelling this stops the request."""
         try:
             async for event in self._events:
-                if isinstance(event, Text | Thought):
-                    self._append(event.text, thought=isinstance(event, Thought))
+                if isinstance(event, Text):
+                    self._append(Piece(event.text, likelihoods=event.likelihoods))
+                elif isinstance(event, Thought):
+                    self._append(Piece(event.text, thought=True))
                 elif isinstance(event, Ended):
                     self.end(event)
                 if self.ended is not None:
@@ -104,25 +115,38 @@ class Answer:
         self.client_gone = True
         self._changed.set()
 
-    def _append(self, text: str, *, thought: bool) -> None:
-        if not text:
+    def _append(self, piece: Piece) -> None:
+        if not piece.text:
             return
-        waiting = sum(len(piece.text) for piece in self._texts)
-        if self._max_pending is not None and waiting and waiting + len(text) > self._max_pending:
+        if self._max_pending is not None and not self._has_room(piece, self._max_pending):
             self.end(_failed("The client reads too slowly.", "slow_client"))
             return
         if len(self._texts) >= _MAX_PIECES:
             self._texts = _joined(self._texts)
-        self._texts.append(Piece(text, thought))
+        self._texts.append(piece)
         self._changed.set()
+
+    def _has_room(self, piece: Piece, most: int) -> bool:
+        """One piece of any size always has."""
+        waiting = sum(waiting.weight for waiting in self._texts)
+        return not waiting or waiting + piece.weight <= most
 
 
 def _joined(pieces: Sequence[Piece]) -> list[Piece]:
     """Neighbours of the same kind in one."""
+    groups = [(thought, [*group]) for thought, group in groupby(pieces, key=_is_thought)]
     return [
-        Piece("".join(piece.text for piece in group), thought)
-        for thought, group in groupby(pieces, key=lambda piece: piece.thought)
+        Piece("".join(piece.text for piece in group), thought, _likelihoods(group))
+        for thought, group in groups
     ]
+
+
+def _is_thought(piece: Piece) -> bool:
+    return piece.thought
+
+
+def _likelihoods(pieces: Sequence[Piece]) -> tuple[Likelihood, ...]:
+    return tuple(chain.from_iterable(piece.likelihoods for piece in pieces))
 
 
 def _failed(what: str, code: str) -> Ended:
@@ -201,8 +225,9 @@ class ChatResponse:
                 return None
 
     def _piece(self, piece: Piece) -> bytes:
-        write = self._writer.thought if piece.thought else self._writer.text
-        return write(piece.text)
+        if piece.thought:
+            return self._writer.thought(piece.text)
+        return self._writer.text(piece.text, piece.likelihoods)
 
     def _end_of_stream(self, ended: Ended) -> bytes:
         if ended.reason in _WHOLE:
@@ -223,7 +248,8 @@ class ChatResponse:
             "".join(piece.text for piece in texts if piece.thought is kind)
             for kind in (True, False)
         )
-        body = self._writer.whole(text, thought, ended.reason, ended.usage)
+        likelihoods = _likelihoods(texts)
+        body = self._writer.whole(text, thought, ended.reason, ended.usage, likelihoods)
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode("ascii")),

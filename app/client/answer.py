@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from app.chat.ports import Ended, Event, Reading, Text, Thought, Waiting
+from app.client.likelihoods import Likelihoods
 from app.client.stream import Interrupted, StreamEvent
 from app.client.voice import Voice
 from app.dialogue import ThoughtTags
@@ -21,7 +22,8 @@ STARTING_AGAIN = "the engine is starting again"
 class Answer:
     """The text of one request in a chat of at most `context` tokens.  The engine does not tell of the token that ended it.
 
-    `opened` are the tags of reasoning that the prompt ends with, if it does.
+    `opened` are the tags of reasoning that the prompt ends with, if it does; with `likely` the text comes with the
+    likelihoods of its tokens.
     """
 
     def __init__(
@@ -30,10 +32,13 @@ class Answer:
         stop: tuple[str, ...],
         context: int,
         opened: ThoughtTags | None = None,
+        *,
+        likely: bool = False,
     ) -> None:
         self._voice = voice
         self._stream = TextStream(voice.vocabulary, stop, voice.symbols)
         self._split = ThoughtSplit(voice.tags, voice.told(opened))
+        self._likelihoods = Likelihoods(voice) if likely else None
         self._context = context
         self._ids: list[int] = []
         self._fresh: list[Part] = []
@@ -54,7 +59,7 @@ class Answer:
         for event in events:
             match event:
                 case TokenOut():
-                    self._write(event.token)
+                    self._write(event)
                 case WaitingNow():
                     told += [*self._take(), Waiting(event.place)]
                 case ReadingNow():
@@ -62,8 +67,7 @@ class Answer:
                 case Interrupted() if not self.stopped:
                     told += [*self._take(), Waiting(0, STARTING_AGAIN)]
                 case Finished():
-                    self._grow(self._split.feed(self._stream.flush()))
-                    self._grow(self._split.flush())
+                    self._flush()
                     told += [*self._take(), self._end(event)]
         return told + self._take()
 
@@ -79,13 +83,33 @@ class Answer:
             (text, ids) for text, ids in zip(texts, (thought, answer), strict=True) if text and ids
         ]
 
-    def _write(self, token: int) -> None:
+    def _write(self, event: TokenOut) -> None:
         if self.stopped:
             return
         self._written += 1
         self._uncounted += 1
-        self._ids.append(token)
-        self._grow(self._split.feed(self._stream.feed(token)))
+        self._ids.append(event.token)
+        parts = self._split.feed(self._stream.feed(event.token))
+        self._grow(parts)
+        if self._likelihoods is not None:
+            self._likelihoods.feed(event)
+            self._likelihoods.come_out(
+                _answer(parts),
+                held=self._stream.held,
+                answering=self._split.answering,
+                over=self.stopped,
+            )
+
+    def _flush(self) -> None:
+        parts = self._split.feed(self._stream.flush()) + self._split.flush()
+        self._grow(parts)
+        if self._likelihoods is not None:
+            self._likelihoods.come_out(
+                _answer(parts),
+                held=self._stream.held,
+                answering=self._split.answering is not False,
+                over=True,
+            )
 
     def _grow(self, parts: Iterable[Part]) -> None:
         for part in parts:
@@ -97,12 +121,14 @@ class Answer:
         if not self._fresh:
             return []
         thought = "".join(part.text for part in self._fresh if part.thought)
-        text = "".join(part.text for part in self._fresh if not part.thought)
+        text = _answer(self._fresh)
         tokens, self._uncounted = self._uncounted, 0
         self._fresh.clear()
-        if thought and text:
-            return [Thought(thought, 0), Text(text, tokens)]
-        return [Thought(thought, tokens) if thought else Text(text, tokens)]
+        if not text:
+            return [Thought(thought, tokens)]
+        likelihoods = self._likelihoods.take() if self._likelihoods is not None else ()
+        whole = Text(text, tokens, likelihoods)
+        return [Thought(thought, 0), whole] if thought else [whole]
 
     def _full(self, finished: Finished) -> str:
         """What is to be said where it is the context that ended the answer."""
@@ -120,3 +146,8 @@ class Answer:
             return Ended(finished.reason, finished.usage, finished.error or self._full(finished))
         # The engine wrote on until the abort reached it; that is no part of the answer.
         return Ended(FinishReason.STOP, replace(finished.usage, completion_tokens=self._written))
+
+
+def _answer(parts: Iterable[Part]) -> str:
+    """The text of the answer in these."""
+    return "".join(part.text for part in parts if not part.thought)

@@ -304,6 +304,7 @@ class LocalModel:
                     format_name="" if pair.format_name == OWN else pair.format_name,
                     can_switch=pair.thinking.switch,
                     can_effort=pair.thinking.effort,
+                    recommended=pair.recommended,
                 )
             )
         else:
@@ -319,7 +320,13 @@ class LocalModel:
     def _unloaded(self, error: str) -> None:
         path = self._state.path
         self._show(
-            ModelState(ModelPhase.UNLOADED, path=path, name=PurePath(path).stem, error=error)
+            ModelState(
+                ModelPhase.UNLOADED,
+                path=path,
+                name=PurePath(path).stem,
+                error=error,
+                recommended=self._state.recommended,
+            )
         )
 
     def _cancel_load(self) -> None:

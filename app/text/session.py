@@ -21,6 +21,7 @@ from app.text.formats import Format, Origin
 from app.text.inspection import Inspector
 from app.text.marks import Plain
 from app.text.prompt import MAX_CHARACTERS, Composer
+from app.text.recommended import advised
 from app.text.tokens import Encoder
 from app.text.vocabulary import LlamaVocabulary
 
@@ -46,6 +47,7 @@ class TextSession:
         bos, eos = vocabulary.text(vocabulary.bos), vocabulary.text(vocabulary.eos)
         self._origin = Origin(vocabulary.templates, vocabulary.control, bos, eos)
         self._usual = formats.choose(vocabulary.templates, vocabulary.control, bos=bos, eos=eos)
+        self._advised, self._remarks = advised(vocabulary.advised)
         self._take(self._wanted_or_usual(template))
 
     def close(self) -> None:
@@ -62,6 +64,7 @@ class TextSession:
             notes=self._notes,
             stop=self.format.stop,
             thinking=self.thinking,
+            recommended=self._advised,
         )
 
     def inspect(self, request: wire.Inspect) -> wire.Inspected | wire.TextFailed:
@@ -113,7 +116,8 @@ class TextSession:
 
     @property
     def _notes(self) -> tuple[str, ...]:
-        return (*self.format.notes, *((_DATED,) if self.dated else ()))
+        dated = (_DATED,) if self.dated else ()
+        return (*self.format.notes, *dated, *self._remarks)
 
     def render(self, request: wire.Render) -> wire.Rendered | wire.TextFailed:
         """The prompt, or why there is none."""

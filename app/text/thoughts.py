@@ -45,6 +45,11 @@ class ThoughtSplit:
         elif self._tags:
             self._state = _State.BEGINNING
 
+    @property
+    def answering(self) -> bool | None:
+        """Whether what comes now is the answer; None while that is not decided."""
+        return None if self._state is _State.BEGINNING else self._state is _State.ANSWERING
+
     def feed(self, text: str) -> list[Part]:
         """The parts that are certain now; neighbours are never of the same kind."""
         self._held += text
