@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from app import log, paths, settings
 from app.errors import AppError
+from app.overrides import Overrides, templates_dir
 from app.settings import GAPS, Settings
 from app.sizing.planner import Planner
 from app.sizing.profiles import Plan, own_numbers, shortage
@@ -128,7 +129,12 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
             loop.call_soon_threadsafe(window.tell, words)
         return load_params(path, current, plan)
 
-    host = LocalModel(params, path=loaded.settings.model_path, states_folder=states_folder())
+    host = LocalModel(
+        params,
+        path=loaded.settings.model_path,
+        states_folder=states_folder(),
+        overrides=Overrides(templates_dir()),
+    )
     chat = ChatService(store, host, lambda: preferences.current)
     window = Window(chat, store, host, preferences, paths.starter_model(), planner)
     async with AsyncExitStack() as end:  # from the last to the first, each whatever the others do

@@ -6,14 +6,13 @@ beside the new one with a time in its name (`Loaded.problems` says so, for the w
 
 import dataclasses
 import json
-import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import UnionType
 from typing import Literal, Union, get_args, get_origin, get_type_hints
 
-from app import paths, sampling
+from app import paths, privatefile, sampling
 from app.sampling import Sampling
 
 Theme = Literal["system", "light", "dark"]
@@ -117,14 +116,8 @@ def load(path: Path) -> Loaded:
 
 
 def save(settings: Settings, path: Path) -> None:
-    """Write beside, flush to disk, rename: the old file stays whole whatever happens."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(dataclasses.asdict(settings), file, indent=2)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    """Keep them; the old file stays whole whatever happens.  Raises OSError."""
+    privatefile.write(path, json.dumps(dataclasses.asdict(settings), indent=2))
 
 
 def check(name: str, value: object, kind: object) -> bool:

@@ -3,16 +3,19 @@
 The app spawns two kinds of child (design: the engine takes token ids and gives token ids; the text worker
 holds templates and the vocabulary).  A child first says `Ready`; the app then sends `Load`; the child answers
 with `Progress` and at last `Loaded`, `VocabularyLoaded` or `LoadFailed`.  Every `Submit` is answered by exactly
-one `Finished`, and every `Render`, `Tokenize` or `Constrain` by exactly one reply with the same `request_id`.
+one `Finished`, and every `Render`, `Tokenize`, `Constrain` or `Inspect` by exactly one reply with the same
+`request_id`.
 Closing the pipe means that the parent is gone, or that the child is.
 """
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+from app.counters import Counters
 from app.device import Device
 from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
 from app.grammar.model import Constrain, Constrained, FormRefused, Grammar
+from app.prompting import Finding, Question
 from app.sampling import LogProbs, Sampling, Values
 
 PROTOCOL = 5
@@ -60,7 +63,7 @@ class LoadParams:
     `spill_bytes` the memory for the states of chats that are not in the pool, `disk_bytes` the room for them in
     `states_folder` ("": nothing is written to disk).
     With `yielding` the pool may come out smaller, or uncompressed, where llama.cpp refuses it as it is: for numbers
-    that nobody has asked for.
+    that nobody has asked for.  `template` is the user's own, for the text worker alone ("": the model's).
     """
 
     path: str
@@ -78,6 +81,7 @@ class LoadParams:
     states_folder: str = ""
     disk_bytes: int = 4 << 30
     yielding: bool = False
+    template: str = ""
 
 
 # --- both children -------------------------------------------------------------------------------------------
@@ -248,57 +252,6 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class RecentHits:
-    """The last `requests`: prompt tokens, those that came from the cache, those that could have.
-
-    `changed` requests changed their chat's prompt inside what was read before, the latest at token `changed_at`.
-    """
-
-    prompt: int = 0
-    cached: int = 0
-    possible: int = 0
-    changed: int = 0
-    changed_at: int = 0
-    requests: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Counters:
-    """The engine's state after a step; totals count from the start of the process.
-
-    `read` are prompt tokens evaluated, `reused` prompt tokens found in the pool, `prompt` their sum over all
-    requests that began reading; what a warm-up read counts as read by the request that it was for.  `cells_used` counts all cells in use, `cells_kept` those of them that only idle
-    chats hold: a cache that is given up when room is wanted.  `rows` are the decode rows and `chunk` the prefill tokens of the last step,
-    `step_ms` its length and `decode_ms` the part of it inside llama.cpp.
-    """
-
-    steps: int = 0
-    rows: int = 0
-    chunk: int = 0
-    step_ms: float = 0.0
-    decode_ms: float = 0.0
-    written: int = 0
-    read: int = 0
-    reused: int = 0
-    prompt: int = 0
-    cells_used: int = 0
-    cells_kept: int = 0
-    cells_total: int = 0
-    ids_used: int = 0
-    ids_total: int = 0
-    restored: int = 0
-    spill_bytes: int = 0
-    spill_total: int = 0
-    running: int = 0
-    reading: int = 0
-    waiting: int = 0
-    parked: int = 0
-    interrupted: int = 0
-    queue_wait_ms: float = 0.0
-    recent: RecentHits = RecentHits()
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """All that one step brought forth, in one message, so that the app wakes up once a step."""
 
@@ -327,6 +280,14 @@ class Tokenize:
 
     request_id: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inspect:
+    """Ask about the prompt format, or change it; answered by `Inspected`, or `TextFailed` where that cannot be."""
+
+    request_id: int
+    question: Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,8 +330,16 @@ class Tokenized:
 
 
 @dataclass(frozen=True, slots=True)
+class Inspected:
+    """What the question asked for."""
+
+    request_id: int
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
 class TextFailed:
-    """This request could not be rendered or tokenised; `reason` is for the user."""
+    """This request could not be answered; `reason` is for the user."""
 
     request_id: int
     reason: str
@@ -378,7 +347,7 @@ class TextFailed:
 
 EngineCommand = Load | Submit | Abort | SetPriority | Forget | Shutdown
 EngineEvent = Ready | Progress | Loaded | LoadFailed | Step | Heartbeat | LastWords
-TextCommand = Load | Render | Tokenize | Constrain | Shutdown
-TextReply = Rendered | Tokenized | Constrained | FormRefused | TextFailed
+TextCommand = Load | Render | Tokenize | Constrain | Inspect | Shutdown
+TextReply = Rendered | Tokenized | Constrained | FormRefused | Inspected | TextFailed
 TextEvent = Ready | Progress | VocabularyLoaded | LoadFailed | TextReply | Heartbeat | LastWords
 Message = EngineCommand | EngineEvent | TextCommand | TextEvent

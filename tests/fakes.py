@@ -15,7 +15,17 @@ from app.chat.ports import (
     Text,
     Thought,
 )
-from app.errors import ModelError
+from app.dialogue import ChatLine
+from app.errors import ModelError, TextError
+from app.prompting import (
+    EDITED,
+    OWN,
+    FedPrompt,
+    PromptSpan,
+    PromptText,
+    Rehearsal,
+    TemplateSet,
+)
 
 Script = Sequence[Event]
 
@@ -39,6 +49,11 @@ class FakeGenerator:
     warm_gate: asyncio.Event | None = None
     warming: int = 0
     written: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    prompts: dict[int, FedPrompt] = field(default_factory=dict)
+    """What was fed for each chat."""
+
+    def fed_prompt(self, owner: int) -> FedPrompt | None:
+        return self.prompts.get(owner)
 
     def fed(self, text: str) -> tuple[int, ...]:
         return self.written.get(text, ())
@@ -84,10 +99,80 @@ class FakeGenerator:
             await self.gate.acquire()
 
 
+@dataclass
+class FakePromptFormat:
+    """A model of two templates whose tokens are the code points of its texts; 0 is the control token <|turn|>.
+
+    A template that holds BAD is refused on line 3, one that holds SLOW was given up.  `gate`, where set, holds every
+    trial, and `use_gate` every change.
+    """
+
+    own: dict[str, str] = field(
+        default_factory=lambda: {"": "{{ main }}", "tool_use": "{{ tools }}"}
+    )
+    present: str = ""
+    tried: list[str] = field(default_factory=list)
+    withdrawn: int = 0
+    gate: asyncio.Event | None = None
+    use_gate: asyncio.Event | None = None
+    refusal: str = ""
+    """Why nothing can be used, where nothing can."""
+    model: str = "fake"
+
+    async def templates(self) -> TemplateSet:
+        await asyncio.sleep(0)
+        usual = (OWN, self.own[""])
+        present = (EDITED, self.present) if self.present else usual
+        return TemplateSet(tuple(self.own.items()), usual, present)
+
+    async def try_template(self, text: str, lines: Sequence[ChatLine]) -> Rehearsal:
+        self.tried.append(text)
+        try:
+            await (self.gate.wait() if self.gate is not None else asyncio.sleep(0))
+        except asyncio.CancelledError:
+            self.withdrawn += 1
+            raise
+        if "SLOW" in text:
+            raise TextError("It took longer than 2.0 s and was given up.")
+        if "BAD" in text:
+            return Rehearsal(problem="It says: 'BAD' is undefined", line=3)
+        spans = [
+            span
+            for line in lines
+            for span in (PromptSpan("<|turn|>", control=True), PromptSpan(f"{line.content}\n"))
+        ]
+        return Rehearsal(PromptText((PromptSpan(text), *spans)))
+
+    async def use_template(self, text: str) -> None:
+        await (self.use_gate.wait() if self.use_gate is not None else asyncio.sleep(0))
+        if self.refusal or "BAD" in text:
+            raise TextError(self.refusal or "Line 3: It says: 'BAD' is undefined")
+        self.present = text
+
+    async def render(self, request: Request) -> FedPrompt:
+        await asyncio.sleep(0)
+        texts = "".join(f"\0{line.content}" for line in request.messages)
+        return FedPrompt(self.model, tuple(map(ord, texts)))
+
+    async def spell(self, prompt: FedPrompt) -> PromptText:
+        await asyncio.sleep(0)
+        if prompt.model != self.model:
+            raise ModelError("These are the tokens of another model than the one that is loaded.")
+        texts = tuple("<|turn|>" if token == 0 else chr(token) for token in prompt.tokens)
+        spans: list[PromptSpan] = []
+        for text, token in zip(texts, prompt.tokens, strict=True):
+            if token and spans and not spans[-1].control:
+                spans[-1] = PromptSpan(spans[-1].text + text)
+            else:
+                spans.append(PromptSpan(text, control=token == 0))
+        return PromptText(tuple(spans), prompt.tokens, texts, frozenset({0}))
+
+
 class FakeModelHost:
     """A model that loads when told: `host.move(phase=ModelPhase.READY)`."""
 
     def __init__(self) -> None:
+        self.prompt_format = FakePromptFormat()
         self.state = ModelState(
             ModelPhase.READY, path="/models/fake.gguf", name="Fake 1B", device="CPU"
         )

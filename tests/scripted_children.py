@@ -25,6 +25,7 @@ from app.client.clock import Clock
 from app.client.death import Death
 from app.client.pair import Means
 from app.client.process import PATIENCE, OnDeath, OnMessage, Patience
+from app.counters import Counters
 from app.dialogue import ChatLine
 from app.errors import EngineDied
 from app.grammar.model import Constrain, Constrained, FormRefused, Grammar
@@ -32,7 +33,6 @@ from app.pump import Pump
 from app.wire import (
     PROTOCOL,
     Abort,
-    Counters,
     Finished,
     FinishReason,
     Heartbeat,

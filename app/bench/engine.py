@@ -17,11 +17,11 @@ from app.bench.evaluation import Evaluation, evaluation
 from app.bench.prompts import Ids
 from app.client.child import engine_child
 from app.client.death import Death
+from app.counters import Counters
 from app.errors import EngineDied, EngineError
 from app.sampling import Sampling
 from app.wire import (
     Abort,
-    Counters,
     Finished,
     FinishReason,
     Loaded,

@@ -20,7 +20,9 @@ from app.chat.models import (
     Usage,
 )
 from app.chat.urgency import Urgency
+from app.dialogue import ChatLine
 from app.grammar.model import Form
+from app.prompting import FedPrompt, PromptText, Rehearsal, TemplateSet
 from app.sampling import Values
 
 # --- generator -----------------------------------------------------------------------------------------------
@@ -166,6 +168,10 @@ class Generator(Protocol):
         """The tokens that were written for exactly this text, of an answer or of its reasoning; () where unknown."""
         ...
 
+    def fed_prompt(self, owner: int) -> FedPrompt | None:
+        """The prompt of this chat's last request, also of one that runs; None where that is not known."""
+        ...
+
     async def count_tokens(self, text: str) -> int:
         """The number of tokens of `text` as message content; raises AppError where no model is ready."""
         ...
@@ -189,9 +195,9 @@ class ModelState:
     """What the window shows of the model.
 
     `path` is the file that is, or would be, loaded; NONE means that no file was ever chosen, UNLOADED that the
-    next request loads it again.  `fraction` and `doing` tell of a load, `error` of a failure.  `can_switch` and
-    `can_effort` say whether the model can be told to reason or not, and how much.  `recommended` are the values of
-    sampling that the model's file advises.
+    next request loads it again.  `fraction` and `doing` tell of a load, `error` of a failure.  `format_name` is the prompt
+    format, "" for the model's own.  `can_switch` and `can_effort` say whether the model can be told to reason or not, and
+    how much.  `recommended` are the values of sampling that the model's file advises.
     """
 
     phase: ModelPhase = ModelPhase.NONE
@@ -204,6 +210,7 @@ class ModelState:
     context_tokens: int = 0
     pool_tokens: int = 0
     notes: tuple[str, ...] = ()
+    format_name: str = ""
     can_switch: bool = False
     can_effort: bool = False
     recommended: Values = ()
@@ -242,11 +249,44 @@ class EngineStatus:
     advice: Advice | None = None
 
 
+class PromptFormat(Protocol):
+    """The prompt format of the loaded model, for people.  Every call raises AppError where no model is ready."""
+
+    async def templates(self) -> TemplateSet:
+        """All templates of the model, and which is in use."""
+        ...
+
+    async def try_template(self, text: str, lines: Sequence[ChatLine]) -> Rehearsal:
+        """Check this template, and show what it makes of `lines`; changes nothing.
+
+        Raises AppError where it took so long that it was given up.  Cancelling withdraws what was not begun.
+        """
+        ...
+
+    async def use_template(self, text: str) -> None:
+        """Use this template for every chat with this model from now on, over restarts; "" is the model's own.
+
+        Raises AppError where it does not work or could not be kept, and then nothing has changed.
+        """
+        ...
+
+    async def render(self, request: Request) -> FedPrompt:
+        """The prompt that this request would have now."""
+        ...
+
+    async def spell(self, prompt: FedPrompt) -> PromptText:
+        """A prompt in words; raises ModelError where it is another model's."""
+        ...
+
+
 class ModelHost(Protocol):
     """Loads one model at a time and tells how it is."""
 
     @property
     def state(self) -> ModelState: ...
+
+    @property
+    def prompt_format(self) -> PromptFormat: ...
 
     @property
     def status(self) -> EngineStatus: ...
@@ -329,6 +369,14 @@ class ConversationStore(Protocol):
         reasoning_ids: Sequence[int] = (),
         sent_from: int = 0,
     ) -> Message: ...
+
+    async def keep_prompt(self, message_id: int, prompt: FedPrompt) -> None:
+        """Keep what was fed for this answer; does nothing for a message that is gone."""
+        ...
+
+    async def prompt(self, message_id: int) -> FedPrompt | None:
+        """What was fed for this answer; None where that is not known."""
+        ...
 
     async def delete_messages_from(self, conversation_id: int, message_id: int) -> None:
         """Delete this message and all after it."""

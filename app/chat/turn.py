@@ -212,7 +212,7 @@ class Turn:
             await asyncio.wait((self._reader,), timeout=_LET_GO_SECONDS)
         fed = self._ports.generator.fed
         try:
-            return await self._ports.store.finish_message(
+            message = await self._ports.store.finish_message(
                 row.id,
                 text,
                 status,
@@ -229,3 +229,15 @@ class Turn:
         except StoreError as lost:
             failed = replace(row, text=text, reasoning=reasoning)
             return replace(failed, status=Status.FAILED, error=str(lost))
+        await self._keep_prompt(message)
+        return message
+
+    async def _keep_prompt(self, message: Message) -> None:
+        """What was fed lies with the answer, where anything was."""
+        prompt = self._ports.generator.fed_prompt(self.conversation_id)
+        if prompt is None or not message.usage.prompt_tokens:
+            return
+        try:
+            await self._ports.store.keep_prompt(message.id, prompt)
+        except StoreError as error:
+            _log.warning("chat %d: a prompt was not kept: %s", self.conversation_id, error)

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from app.chat import context, titles
+from app.chat import context, past, titles
 from app.chat.answer import NO_END
 from app.chat.events import (
     ConversationDeleted,
@@ -33,6 +33,7 @@ from app.chat.models import (
     TabState,
     clean,
 )
+from app.chat.past import PastTurn
 from app.chat.ports import ConversationStore, Generator, Request
 from app.chat.turn import Ports, Sending, Turn
 from app.chat.urgency import Urgency
@@ -192,6 +193,24 @@ class ChatService(Library):
         turn = self._turns.get(conversation_id)
         return stored if turn is None else [turn.fresh(message) for message in stored]
 
+    async def past_turn(self, conversation_id: int, message_id: int) -> PastTurn:
+        """What was fed for the answer that this message is, or has; raises StoreError where the chat is gone."""
+        conversation = await self._kept(conversation_id)
+        history = await self._store.messages(conversation_id)
+        before, answer = past.history_of(history, message_id)
+        first = answer.sent_from if answer is not None else context.sent_from(before)
+        lines, _ = self._lines(conversation, before, first)
+        request = self._asked(conversation, lines)
+        if answer is None:
+            return PastTurn(request, answered=False)
+        writing = answer.status is Status.STREAMING and conversation_id in self._turns
+        fed = (
+            self._ports.generator.fed_prompt(conversation_id)
+            if writing
+            else await self._store.prompt(answer.id)
+        )
+        return PastTurn(request, past.matching(fed, answer))
+
     async def close(self) -> None:
         """Stop all turns and wait until their rows are finished; nothing starts after that."""
         self._closed = True
@@ -266,7 +285,7 @@ class ChatService(Library):
         conversation = await self._kept(turn.conversation_id)
         own, general = conversation.settings, self._settings()
         most = own.max_answer_tokens
-        lines, sending = await self._lines(conversation)
+        lines, sending = await self._sent(conversation)
         request = Request(
             lines,
             own.sampling or general.sampling,
@@ -281,12 +300,18 @@ class ChatService(Library):
         )
         return request, sending
 
-    async def _lines(self, conversation: Conversation) -> tuple[tuple[ChatMessage, ...], Sending]:
-        """What the model is shown of it."""
+    async def _sent(self, conversation: Conversation) -> tuple[tuple[ChatMessage, ...], Sending]:
+        """What the model is shown of it next."""
         history = await self._store.messages(conversation.id)
+        leaves_out = self._settings().when_full == "leave_out"
+        return self._lines(conversation, history, context.sent_from(history) if leaves_out else 0)
+
+    def _lines(
+        self, conversation: Conversation, history: Sequence[Message], first: int
+    ) -> tuple[tuple[ChatMessage, ...], Sending]:
+        """The lines of this history from the message `first` on."""
         own, general = conversation.settings.system_prompt, self._settings()
         prompt = general.system_prompt if own is None else own
-        first = context.sent_from(history) if general.when_full == "leave_out" else 0
         messages = context.sent(history, first)
         return context.lines(prompt, messages), Sending(
             tuple(message.id for message in messages), first
@@ -294,11 +319,16 @@ class ChatService(Library):
 
     async def _so_far(self, conversation_id: int) -> Request:
         conversation = await self._kept(conversation_id)
+        lines, _ = await self._sent(conversation)
+        return self._asked(conversation, lines)
+
+    @staticmethod
+    def _asked(conversation: Conversation, lines: tuple[ChatMessage, ...]) -> Request:
+        """These lines as a request of this chat; what is only for the answer is left out."""
         own = conversation.settings
-        lines, _ = await self._lines(conversation)
         return Request(
             lines,
-            owner=conversation_id,
+            owner=conversation.id,
             thinking=own.thinking,
             effort=own.effort,
             since=conversation.created,

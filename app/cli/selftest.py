@@ -8,8 +8,9 @@ from app import log, paths
 from app.chat.models import ChatMessage, FinishReason, Role, Sampling, Usage
 from app.chat.ports import Ended, Generator, ModelHost, ModelPhase, Request, Text
 from app.cli.say import note, say
+from app.counters import Counters
 from app.errors import AppError, EngineError, ModelError
-from app.wire import Counters, LoadParams
+from app.wire import LoadParams
 
 SECONDS = 100.0
 ENOUGH_TOKENS = 5

@@ -21,6 +21,7 @@ from app import log, paths
 from app.chat.ports import AdviceKind, Generator, ModelHost, ModelPhase
 from app.cli.say import note, say
 from app.errors import AppError, ModelError
+from app.overrides import Overrides, templates_dir
 from app.settings import GAPS, OWN_NUMBERS, RANGES, KvType, Pace, Profile
 from app.sizing.planner import Planner
 from app.sizing.profiles import Own, Plan, shortage
@@ -199,7 +200,8 @@ async def _run(
 ) -> int:
     from app.client.local import LocalModel
 
-    return await serve(LocalModel(params), path, listener, key)
+    model = LocalModel(params, overrides=Overrides(templates_dir()))
+    return await serve(model, path, listener, key)
 
 
 async def serve(
@@ -219,6 +221,8 @@ async def serve(
                 if not stop.is_set():
                     for words in model.state.notes:
                         note(words)
+                    if model.state.format_name:
+                        note(f"prompt format: {model.state.format_name}")
                     say(f"listening on {address_of(listener)}")
                     await advised(model, stop)
     finally:

@@ -1,7 +1,7 @@
 """What to say of the cache: nothing while it serves well, otherwise why not and what to change; pure."""
 
 from app.chat.ports import Advice, AdviceKind
-from app.wire import Counters
+from app.counters import Counters
 
 GOOD_SHARE = 0.85
 """Under this share of all prompt tokens from the cache the app says why."""

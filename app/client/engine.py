@@ -18,7 +18,8 @@ from app.client.recovery import Recovery
 from app.client.speed import Speedometer
 from app.client.stream import EngineStream, StreamEvent
 from app.client.suspicion import is_suspect, judge, was_on_trial
-from app.wire import Counters, FinishReason, Loaded, LoadParams, Message, Step, Submit
+from app.counters import Counters
+from app.wire import FinishReason, Loaded, LoadParams, Message, Step, Submit
 
 
 class EngineClient:

@@ -27,14 +27,19 @@ from app.chat.ports import (
 )
 from app.client.advice import advice
 from app.client.answer import STARTING_AGAIN, Answer
+from app.client.fed import FedPrompts
 from app.client.idle import IdleWatch
 from app.client.kept_states import delete_states
-from app.client.pair import MEANS, Means, Pair
+from app.client.pair import MEANS, Means, OwnTemplate, Pair
+from app.client.prompt_format import LocalPromptFormat
 from app.client.stream import EngineStream
 from app.client.written import Written
-from app.errors import AppError, ModelError
+from app.counters import Counters
+from app.errors import AppError, ModelError, StoreError
+from app.overrides import Overrides
+from app.prompting import OWN, FedPrompt
 from app.tasks import Tasks
-from app.wire import Counters, FinishReason, Loaded, LoadParams, Progress, Usage
+from app.wire import FinishReason, Loaded, LoadParams, Progress, Usage
 
 LOADING = "the model is loading"
 
@@ -45,7 +50,8 @@ class LocalModel:
     """Loads, generates, unloads.  Everything is called on the event loop, from anywhere in it.
 
     `load_params` says how a file is to be loaded; it may read the file, for it is called on a thread.  With `path` the
-    first request loads that file.  `states_folder` is where the states of chats may lie ("": nowhere).
+    first request loads that file.  `states_folder` is where the states of chats may lie ("": nowhere), `overrides` the
+    templates that the user wrote.
     """
 
     def __init__(
@@ -54,16 +60,20 @@ class LocalModel:
         *,
         path: str = "",
         states_folder: str = "",
+        overrides: Overrides | None = None,
         means: Means = MEANS,
     ) -> None:
         self._load_params = load_params
         self._states_folder = states_folder
+        self._overrides = overrides
         self._means = means
         phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
         self._state = ModelState(phase, path=path, name=PurePath(path).stem)
         self._listeners: list[Listener] = []
         self._pair: Pair | None = None
         self._written = Written()
+        self._fed = FedPrompts()
+        self.prompt_format = LocalPromptFormat(lambda: self._pair, overrides, self._engine_changed)
         self._loading: asyncio.Task[None] | None = None
         self._loads = Tasks()
         self._stops = Tasks()
@@ -150,6 +160,7 @@ class LocalModel:
 
     async def generate(self, request: Request) -> AsyncIterator[Event]:
         """Yield events, `Ended` last and exactly once; never raises an AppError."""
+        self._fed.forget(request.owner)
         with self._idle.busy():
             if self._wants_load():
                 yield Waiting(0, LOADING)
@@ -162,6 +173,7 @@ class LocalModel:
             except AppError as error:
                 yield pair.refusal(error)
                 return
+            self._fed.remember(request.owner, FedPrompt(pair.loaded.fingerprint, stream.prompt))
             if pair is self._pair:
                 self._show(replace(self._state, notes=pair.notes))
             with _listening(pair, stream, answer, request):
@@ -184,6 +196,7 @@ class LocalModel:
     async def forget(self, owner: int) -> None:
         """Drop what was kept of this chat; the files too, whether or not its model is loaded."""
         self._written.forget(owner)
+        self._fed.forget(owner)
         if self._pair is not None:
             self._pair.forget(owner)
         await asyncio.to_thread(delete_states, self._states_folder, owner)
@@ -191,6 +204,10 @@ class LocalModel:
     def fed(self, text: str) -> tuple[int, ...]:
         """The tokens that were written for exactly this text; () where that is not known."""
         return self._written.ids(text)
+
+    def fed_prompt(self, owner: int) -> FedPrompt | None:
+        """The prompt of this chat's last request; None where that is not known."""
+        return self._fed.get(owner)
 
     async def count_tokens(self, text: str) -> int:
         """The number of tokens of `text`; raises ModelError where no model is ready, and TextError."""
@@ -241,8 +258,8 @@ class LocalModel:
             await self._loads.finish(but=me)
             await self._stops.finish()
             # Only now: what the model before this one held is free again.
-            params = await asyncio.to_thread(self._load_params, path)
-            pair = Pair(params, self._means, self._written, self._engine_changed)
+            params, own = await asyncio.to_thread(self._prepared, path)
+            pair = Pair(params, self._means, self._written, self._engine_changed, own)
             await pair.load(progress)
             error = ""
         except AppError as failure:
@@ -253,6 +270,10 @@ class LocalModel:
                 self._loaded(pair, error)
             if pair is not None and pair is not self._pair:
                 self._retire(pair)
+
+    def _prepared(self, path: str) -> tuple[LoadParams, OwnTemplate]:
+        """What a load needs of the disk."""
+        return self._load_params(path), _own_template(self._overrides, path)
 
     def _loaded(self, pair: Pair | None, error: str) -> None:
         if error or pair is None:
@@ -281,6 +302,7 @@ class LocalModel:
                     context_tokens=loaded.context_tokens,
                     pool_tokens=loaded.pool_tokens,
                     notes=pair.notes,
+                    format_name="" if pair.format_name == OWN else pair.format_name,
                     can_switch=pair.thinking.switch,
                     can_effort=pair.thinking.effort,
                     recommended=pair.recommended,
@@ -334,6 +356,18 @@ class LocalModel:
     def _tell(self, listener: Listener, state: ModelState) -> None:
         if listener in self._listeners:
             listener(state)
+
+
+def _own_template(overrides: Overrides | None, path: str) -> OwnTemplate:
+    """What the user wrote for the model in this file; a file that cannot be read is the load's to refuse."""
+    if overrides is None:
+        return OwnTemplate()
+    try:
+        return OwnTemplate(overrides.load(modelfile.fingerprint(Path(path))))
+    except StoreError as error:
+        return OwnTemplate(notes=(str(error),))
+    except OSError:
+        return OwnTemplate()
 
 
 @contextlib.contextmanager

@@ -64,6 +64,17 @@ class Means:
 MEANS = Means()
 
 
+@dataclass(frozen=True, slots=True)
+class OwnTemplate:
+    """The template that the user wrote for a model ("": none), and what there is to say of it."""
+
+    text: str = ""
+    notes: tuple[str, ...] = ()
+
+
+NO_TEMPLATE = OwnTemplate()
+
+
 class Pair:
     """Load it once, stop it once.  `on_change` tells of the engine: `engine.serving` and `engine.over` say what."""
 
@@ -73,11 +84,14 @@ class Pair:
         means: Means,
         written: Written,
         on_change: Callable[["Pair"], None],
+        own: OwnTemplate = NO_TEMPLATE,
     ) -> None:
         self._params = params
         self._on_change = on_change
         self._written = written
-        self._notes: dict[str, None] = {}
+        self._notes: dict[str, None] = dict.fromkeys(own.notes)
+        self._format_notes: tuple[str, ...] = ()
+        self.template = own.text
         self._vocabulary: tuple[VocabularyLoaded, Voice, Breakers] | None = None
         self._warmth = Warmth()
         self._forgotten: list[int] = []
@@ -87,7 +101,9 @@ class Pair:
             on_change=self._engine_changed,
             recovery=Recovery(means.delays),
         )
-        self.text = TextClient(means.text, params, clock=means.clock, deadline=means.deadline)
+        # The engine holds no text: only the other one hears of the template.
+        texts = replace(params, template=own.text)
+        self.text = TextClient(means.text, texts, clock=means.clock, deadline=means.deadline)
 
     @property
     def loaded(self) -> Loaded:
@@ -99,7 +115,17 @@ class Pair:
         """What had to be done otherwise than asked, or than the model wants, so far; and how the last engine died."""
         death = self.engine.death
         again = (f"{death} It was started again.",) if death is not None else ()
-        return (*self._notes, *again)
+        return (*self._notes, *self._format_notes, *again)
+
+    @property
+    def format_name(self) -> str:
+        """Of the prompt format in use."""
+        return self._facts[0].format_name
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The bytes of each token."""
+        return self._facts[1].vocabulary
 
     @property
     def thinking(self) -> Thinking:
@@ -116,10 +142,33 @@ class Pair:
         loaded, greeting = await asyncio.gather(
             self.engine.load(self._params, on_progress), self.text.load(_ignore)
         )
-        self._notes.update(dict.fromkeys(loaded.notes + greeting.notes))
+        self._notes.update(dict.fromkeys(loaded.notes))
+        self._format_notes = greeting.notes
         vocabulary = Vocabulary(greeting.pieces, greeting.ends)
         voice = Voice(vocabulary, greeting.thinking)
         self._vocabulary = (greeting, voice, Breakers(vocabulary))
+
+    async def use_template(self, text: str) -> None:
+        """Render with this template ("": the model's own) from now on; raises TextError, and then nothing has changed."""
+        found = await self.text.use(text)
+        greeting, voice, breakers = self._facts
+        greeting = replace(
+            greeting,
+            end_tokens=found.end_tokens,
+            format_name=found.format_name,
+            notes=found.notes,
+            stop=found.stop,
+            thinking=found.thinking,
+        )
+        self._vocabulary = (greeting, Voice(voice.vocabulary, found.thinking), breakers)
+        self._format_notes = found.notes
+        self.template = text
+        self._warmth.clear()
+
+    async def prompt(self, request: Request) -> tuple[int, ...]:
+        """The tokens that this request would begin with; raises AppError."""
+        _, rendered = await self._fitted(request)
+        return rendered.tokens
 
     async def begin(self, request: Request) -> tuple[EngineStream, Answer, int]:
         """Render and submit; the stream, its answer, and how many messages were left out.
@@ -132,6 +181,8 @@ class Pair:
         if foreign:
             raise SamplingError(foreign)
         messages, rendered = await self._fitted(request)
+        # Again: the template may have changed while this one waited for its turn.
+        greeting, voice, _ = self._facts
         self._notes.update(dict.fromkeys(rendered.notes))
         most = self.loaded.context_tokens
         if len(rendered.tokens) >= most:

@@ -66,6 +66,11 @@ class EngineStream:
         return self._request.request_id
 
     @property
+    def prompt(self) -> tuple[int, ...]:
+        """What was fed before anything was written."""
+        return self._request.tokens
+
+    @property
     def size(self) -> int:
         """How many tokens the engine would have to read for it to go on."""
         return len(self._request.tokens) + len(self._written)

@@ -9,7 +9,7 @@ has lost exactly one; that one is tried once more, for it may be the system that
 import asyncio
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
@@ -17,8 +17,11 @@ from app.client.death import Death
 from app.dialogue import ChatLine, ThoughtTags, Wishes
 from app.errors import AppError, EngineDied, FormError, TextError
 from app.grammar.model import Constrain, Constrained, Form, FormRefused, Grammar
+from app.prompting import Adopted, Finding, Question, TryTemplate, UseTemplate
 from app.tasks import Tasks
 from app.wire import (
+    Inspect,
+    Inspected,
     LoadParams,
     Message,
     Progress,
@@ -43,9 +46,12 @@ class Deadline:
         return self.seconds + self.per_million * characters / 1_000_000
 
 
+_Asked = Render | Tokenize | Constrain | Inspect
+
+
 @dataclass(frozen=True, slots=True)
 class _Job:
-    message: Render | Tokenize | Constrain
+    message: _Asked
     seconds: float
     reply: asyncio.Future[TextReply]
 
@@ -110,6 +116,23 @@ class TextClient:
             raise TextError("The text worker gave another answer than asked for.")
         return reply.grammar
 
+    async def inspect(self, question: Question) -> Finding:
+        """The answer to a question about the prompt format; raises TextError."""
+        size = len(question.text) if isinstance(question, TryTemplate | UseTemplate) else 0
+        reply = await self._ask(Inspect(next(self._ids), question), size)
+        if not isinstance(reply, Inspected):
+            raise TextError("The text worker gave another answer than asked for.")
+        return reply.finding
+
+    async def use(self, template: str) -> Adopted:
+        """Render with this template ("": the model's own) from now on; raises TextError, and then nothing has changed."""
+        found = await self.inspect(UseTemplate(template))
+        if not isinstance(found, Adopted):
+            raise TextError("The text worker gave another answer than asked for.")
+        # A worker that is started later goes on with it.
+        self._params = replace(self._params, template=template)
+        return found
+
     def end(self, why: str) -> None:
         """Answer all that is asked, and will be, with a TextError in these words."""
         if self._over:
@@ -127,7 +150,7 @@ class TextClient:
 
     # --- requests --------------------------------------------------------------------------------------------
 
-    async def _ask(self, message: Render | Tokenize | Constrain, size: int) -> TextReply:
+    async def _ask(self, message: _Asked, size: int) -> TextReply:
         if self._over:
             raise TextError(self._over)
         job = _Job(message, self._deadline.of(size), asyncio.get_running_loop().create_future())
@@ -246,7 +269,7 @@ class TextClient:
             self._outcome.set_result(outcome)
 
 
-def _too_slow(message: Render | Tokenize | Constrain, seconds: str) -> AppError:
+def _too_slow(message: _Asked, seconds: str) -> AppError:
     if isinstance(message, Constrain):
         words = f"'{message.form.field}' took longer than {seconds} to prepare and was given up."
         return FormError(words, message.form.field)

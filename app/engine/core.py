@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from app.counters import Counters
 from app.engine.admission import Admission
 from app.engine.backend import Backend, DecodeResult
 from app.engine.batch import Call, build, slot_of
@@ -24,7 +25,7 @@ from app.engine.scheduler import Pace, Plan, choose_rows, in_turn, more_urgent, 
 from app.engine.sequence import PROMPT_STEP, Sequence
 from app.engine.slot import Slot
 from app.engine.state_files import StateFiles
-from app.wire import Abort, Counters, FinishReason, Priority, Step, Submit
+from app.wire import Abort, FinishReason, Priority, Step, Submit
 
 _IDLE_SECONDS = 2.0
 """How long an idle chat's cells stay in the pool beside running work, which they slow."""

@@ -12,9 +12,9 @@ import hashlib
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 
+from app.counters import RecentHits
 from app.engine.backend import TokenArray
 from app.engine.prefix import common_prefix
-from app.wire import RecentHits
 
 _BLOCK = 16
 _MOST_BLOCKS = 100_000

@@ -4,7 +4,6 @@ llama.cpp aborts the process on some files; that is why all of this runs in a ch
 """
 
 import ctypes
-import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +14,6 @@ from app.engine.backend import MemoryKind
 from app.errors import ModelError
 from app.llama import NativeLog
 from app.wire import LoadParams
-
-_HASHED_BYTES = 4 << 20
-_SAMPLES = 32
-_SAMPLE_BYTES = 16 << 10
 
 
 class LoadCancelledError(Exception):
@@ -56,7 +51,7 @@ class Model:
         if not self.handle:
             raise modelfile.refused(path, log.reason)
         self.vocab = api.llama_model_get_vocab(self.handle)
-        self.fingerprint = fingerprint_of(path)
+        self.fingerprint = modelfile.fingerprint(path)
 
     def close(self) -> None:
         """Free the weights."""
@@ -138,18 +133,3 @@ def _devices(api: Any, name: str) -> Any:
         raise ModelError(f"There is no device “{name}” here; there is {known}.")
     handles = [llama.device_handle(api, device.name)] if device.gpu else []
     return (ctypes.c_void_p * (len(handles) + 1))(*handles, None)
-
-
-def fingerprint_of(path: Path) -> str:
-    """A name for this file's content, cheap for many gigabytes: its size, its first 4 MiB, and samples of the rest.
-
-    The first megabytes alone may be the same in two files, for they hold the vocabulary, not the weights.
-    """
-    size = path.stat().st_size
-    digest = hashlib.sha256(str(size).encode())
-    with path.open("rb") as file:
-        digest.update(file.read(_HASHED_BYTES))
-        for number in range(1, _SAMPLES + 1):
-            file.seek(max(0, size * number // _SAMPLES - _SAMPLE_BYTES))
-            digest.update(file.read(_SAMPLE_BYTES))
-    return digest.hexdigest()[:32]

@@ -4,10 +4,10 @@ from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from typing import Any
 
+from app.counters import Counters
 from app.engine.choice import Choice
 from app.engine.sequence import Sequence
 from app.wire import (
-    Counters,
     Finished,
     FinishReason,
     ReadingNow,
@@ -20,7 +20,7 @@ from app.wire import (
 
 @dataclass(slots=True)
 class Totals:
-    """Counts since the engine's start; the names are those of `wire.Counters`."""
+    """Counts since the engine's start; the names are those of `counters.Counters`."""
 
     steps: int = 0
     written: int = 0

@@ -21,7 +21,8 @@ from app.chat.models import (
     clean,
 )
 from app.errors import StoreError
-from app.store import rows
+from app.prompting import FedPrompt
+from app.store import prompts, rows
 from app.store.database import Database
 
 _GONE = "This chat or message was deleted."
@@ -175,6 +176,14 @@ class SqliteStore:
             message_id,
         )
         return await self._database.write(lambda db: _finish_message(db, values))
+
+    async def keep_prompt(self, message_id: int, prompt: FedPrompt) -> None:
+        """Keep what was fed for this answer; does nothing for a message that is gone."""
+        await self._database.write(lambda db: prompts.keep(db, message_id, prompt))
+
+    async def prompt(self, message_id: int) -> FedPrompt | None:
+        """What was fed for this answer; None where that is not known."""
+        return await self._database.read(lambda db: prompts.read(db, message_id))
 
     async def delete_messages_from(self, conversation_id: int, message_id: int) -> None:
         await self._erase(

@@ -68,6 +68,17 @@ _REASONING = (
     "ALTER TABLE messages ADD COLUMN sent_from INTEGER NOT NULL DEFAULT 0",
 )
 
+# What was fed for an answer: the first `kept` tokens of what was fed for the message `base` (0: none), and the rest.
+_PROMPTS = (
+    """CREATE TABLE prompts (
+        message_id INTEGER PRIMARY KEY REFERENCES messages (id) ON DELETE CASCADE,
+        model TEXT NOT NULL,
+        base INTEGER NOT NULL,
+        kept INTEGER NOT NULL,
+        rest BLOB NOT NULL
+    ) STRICT""",
+)
+
 
 def _all(statements: Sequence[str]) -> Step:
     def step(connection: sqlite3.Connection) -> None:
@@ -77,7 +88,7 @@ def _all(statements: Sequence[str]) -> Step:
     return step
 
 
-STEPS: tuple[Step, ...] = (_all(_FIRST), _all(_REASONING))
+STEPS: tuple[Step, ...] = (_all(_FIRST), _all(_REASONING), _all(_PROMPTS))
 
 
 def version(connection: sqlite3.Connection) -> int:

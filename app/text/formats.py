@@ -3,18 +3,28 @@
 The known formats are templates, too, so that one way leads through the sandbox for all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from app.dialogue import ChatLine
 from app.errors import TextError
+from app.prompting import EDITED, OWN
 from app.text.control import ControlTokens
-from app.text.prompt import Composer
+from app.text.limits import Allowance
+from app.text.marks import Plain
+from app.text.prompt import Composer, content_of
 from app.text.template import ChatTemplate, TemplateFailed
 
-OWN = "the model's own"
 _PROBE = "Tutti probe"
+_MOST_WRITTEN = 1_000_000
+"""Characters that a template may make of a few short messages."""
+_EXAMPLE = (
+    ChatLine("system", "one"),
+    ChatLine("user", "two"),
+    ChatLine("assistant", "three"),
+    ChatLine("user", "four"),
+)
 
 _CHATML = """\
 {%- for message in messages -%}
@@ -94,21 +104,83 @@ class Format:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a vocabulary and its file say of the format: the file's templates by name, and the texts of its tokens."""
+
+    templates: Mapping[str, bytes]
+    control: ControlTokens
+    bos: str
+    eos: str
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The templates that are text, the main one first, under the name ""."""
+        main = _main(self.templates)
+        others = {name: raw for name, raw in sorted(self.templates.items()) if name and raw != main}
+        found = {"": main, **others} if main is not None else {}
+        return {name: raw.decode("utf-8", "replace") for name, raw in found.items()}
+
+
 def choose(templates: Mapping[str, bytes], control: ControlTokens, *, bos: str, eos: str) -> Format:
     """The model's own template if it works, otherwise a known format; never raises for a bad template."""
-    known = next(known for known in _KNOWN if all(text in control for text in known.needs))
+    known = _recognised(control)
     spare = ChatTemplate(known.source, bos=bos, eos=eos)
     problem = "This model has no chat template"
     source = _main(templates)
     if source is not None:
         try:
-            return Format(OWN, _working(source, control, bos=bos, eos=eos), spare)
+            return Format(OWN, _working(_decoded(source), control, bos=bos, eos=eos), spare)
         except TextError as error:
             problem = f"The model's chat template cannot be used. {error.what}"
     note = (
         f"{problem.rstrip('.')}. The format “{known.name}” is used instead; answers may be worse."
     )
     return Format(known.name, spare, spare, known.stop, (note,))
+
+
+def wanted(text: str, origin: Origin) -> Format:
+    """The format of a template that the user gave; raises TextError where `check` does."""
+    template, _ = check(text, _EXAMPLE, origin)
+    template.allowance = None
+    names = {source: name for name, source in reversed(origin.texts.items())}
+    name = names.get(text)
+    known = _recognised(origin.control)
+    return Format(
+        EDITED if name is None else f"the model's “{name}”" if name else OWN,
+        template,
+        ChatTemplate(known.source, bos=origin.bos, eos=origin.eos),
+        tuple(stop for stop in known.stop if stop.strip() in text),
+    )
+
+
+def check(text: str, lines: Sequence[ChatLine], origin: Origin) -> tuple[ChatTemplate, Plain]:
+    """Compile this template and render `lines` with it, in the time that one request has.
+
+    Raises TemplateFailed where it refuses them in every arrangement, or leaves out what was said; TemplateTooHeavy
+    where it takes too much.
+    """
+    control = origin.control
+    template = _working(text, control, bos=origin.bos, eos=origin.eos, allowance=Allowance())
+    plain = Composer(template, control).compose(lines).plain
+    if len(plain.text) > _MOST_WRITTEN:
+        raise TemplateFailed(f"It writes {len(plain.text):,} characters around a few words.")
+    shown = {place.line for place in plain.places if place.end > place.start}
+    for index, line in enumerate(lines):
+        if line.content.strip() and content_of(index) not in shown:
+            raise TemplateFailed(f"It leaves out a message of the role “{line.role}”.")
+    return template, plain
+
+
+def located(error: TextError) -> str:
+    """What is wrong with a template, and where."""
+    line = error.line if isinstance(error, TemplateFailed) else 0
+    return f"Line {line}: {error.what}" if line else error.what
+
+
+def _recognised(control: ControlTokens) -> _Known:
+    """The known format whose control tokens this vocabulary has; the plain one needs none."""
+    return next(known for known in _KNOWN if all(text in control for text in known.needs))
 
 
 def _main(templates: Mapping[str, bytes]) -> bytes | None:
@@ -119,20 +191,36 @@ def _main(templates: Mapping[str, bytes]) -> bytes | None:
     return None
 
 
-def _working(raw: bytes, control: ControlTokens, *, bos: str, eos: str) -> ChatTemplate:
-    """Compile, and see that a message comes out: as a string or as a list of parts, without or with a list of tools."""
+def _decoded(raw: bytes) -> str:
     try:
-        source = raw.decode("utf-8")
+        return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise TemplateFailed("It is not valid text.") from error
-    failure = TemplateFailed("It leaves out the messages.")
+
+
+def _working(
+    source: str,
+    control: ControlTokens,
+    *,
+    bos: str,
+    eos: str,
+    allowance: Allowance | None = None,
+) -> ChatTemplate:
+    """Compile, and see that a message comes out: as a string or as a list of parts, without or with a list of tools.
+
+    Raises what was wrong the first time.
+    """
+    failures: list[TemplateFailed] = []
     for for_tools, typed in product((False, True), (False, True)):
-        template = ChatTemplate(source, bos=bos, eos=eos, typed=typed, for_tools=for_tools)
+        template = ChatTemplate(
+            source, bos=bos, eos=eos, typed=typed, for_tools=for_tools, allowance=allowance
+        )
         try:
             plain = Composer(template, control).compose([ChatLine("user", _PROBE)]).plain
         except TemplateFailed as error:
-            failure = error
+            failures.append(error)
             continue
         if any(place.end - place.start == len(_PROBE) for place in plain.places):
             return template
-    raise failure
+        failures.append(TemplateFailed("It leaves out the messages."))
+    raise failures[0]

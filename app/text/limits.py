@@ -6,6 +6,7 @@ The process that watches this one measures time, too, and kills it; these limits
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,25 @@ _AGAIN_SECONDS = 0.1
 
 class TooMuchTime(TextError):
     """The time is up."""
+
+
+class Allowance:
+    """Processor time that several stretches of work may take together: for what must be over soon as a whole."""
+
+    def __init__(self, seconds: float = TEMPLATE_SECONDS) -> None:
+        self._left = seconds
+
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """`limited_time` with what is left."""
+        if self._left <= 0:
+            raise TooMuchTime("It takes too long.")
+        began = time.process_time()
+        try:
+            with limited_time(self._left):
+                yield
+        finally:
+            self._left -= time.process_time() - began
 
 
 @contextmanager

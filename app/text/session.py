@@ -1,14 +1,26 @@
 """One model's texts: what the worker answers with, without any process around it."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 from app import wire
 from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
 from app.errors import FormError, TextError
 from app.grammar.model import Constrain, Constrained, Form, FormRefused, Grammar
+from app.prompting import (
+    Adopted,
+    Finding,
+    ListTemplates,
+    NameTokens,
+    Question,
+    TryTemplate,
+    UseTemplate,
+)
 from app.text import formats, reasoning
+from app.text.formats import Format, Origin
 from app.text.grammar.forms import grammar_of
+from app.text.inspection import Inspector
 from app.text.marks import Plain
 from app.text.prompt import MAX_CHARACTERS, Composer
 from app.text.recommended import advised
@@ -19,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 _PROBE = (ChatLine("user", "one"), ChatLine("assistant", "two"), ChatLine("user", "three"))
 _DATED = (
-    "The model's chat template writes the date into the prompt; a chat keeps the date of its first day, "
+    "The chat template writes the date into the prompt; a chat keeps the date of its first day, "
     "so that nothing has to be read again."
 )
 _GRAMMARS = 16
@@ -28,23 +40,20 @@ _TWO_DAYS = (1_000_000_000.0, 1_200_000_000.0)
 
 
 class TextSession:
-    """A loaded vocabulary and its prompt format.  For one thread; raises ModelError where the file is no use."""
+    """A loaded vocabulary and its prompt format.  For one thread; raises ModelError where the file is no use.
 
-    def __init__(self, path: Path) -> None:
-        self._vocabulary = LlamaVocabulary(path)
-        self._encoder = Encoder(self._vocabulary)
-        self.format = formats.choose(
-            self._vocabulary.templates,
-            self._vocabulary.control,
-            bos=self._vocabulary.text(self._vocabulary.bos),
-            eos=self._vocabulary.text(self._vocabulary.eos),
-        )
-        self._composer = Composer(self.format.template, self._vocabulary.control, self.format.spare)
-        self.end_tokens = self._vocabulary.end_tokens
-        self.thinking = Thinking()
-        self.dated = False
+    `template` is the user's own, used where it works.
+    """
+
+    def __init__(self, path: Path, template: str = "") -> None:
+        vocabulary = self._vocabulary = LlamaVocabulary(path)
+        self._encoder = Encoder(vocabulary)
+        bos, eos = vocabulary.text(vocabulary.bos), vocabulary.text(vocabulary.eos)
+        self._origin = Origin(vocabulary.templates, vocabulary.control, bos, eos)
+        self._usual = formats.choose(vocabulary.templates, vocabulary.control, bos=bos, eos=eos)
+        self._advised, self._remarks = advised(vocabulary.advised)
         self._grammars: dict[tuple[Form, ThoughtTags | None, tuple[ThoughtTags, ...]], Grammar] = {}
-        self._learn()
+        self._take(self._wanted_or_usual(template))
 
     def close(self) -> None:
         """Free the vocabulary."""
@@ -52,17 +61,68 @@ class TextSession:
 
     def loaded(self) -> wire.VocabularyLoaded:
         """What the app needs to know."""
-        values, remarks = advised(self._vocabulary.advised)
         return wire.VocabularyLoaded(
             pieces=self._vocabulary.pieces,
             ends=self._vocabulary.ends,
             end_tokens=self.end_tokens,
             format_name=self.format.name,
-            notes=(*self.format.notes, *((_DATED,) if self.dated else ()), *remarks),
+            notes=self._notes,
             stop=self.format.stop,
             thinking=self.thinking,
-            recommended=values,
+            recommended=self._advised,
         )
+
+    def inspect(self, request: wire.Inspect) -> wire.Inspected | wire.TextFailed:
+        """The answer to a question about the format, after which it may be another."""
+        try:
+            return wire.Inspected(request.request_id, self._found(request.question))
+        except TextError as error:
+            return wire.TextFailed(request.request_id, formats.located(error))
+
+    def _found(self, question: Question) -> Finding:
+        inspector = Inspector(self._vocabulary, self._encoder, self._origin)
+        match question:
+            case ListTemplates():
+                return inspector.templates(self._usual, self.format)
+            case TryTemplate(text=text, lines=lines):
+                return inspector.try_template(text, lines)
+            case NameTokens(tokens=tokens):
+                return inspector.names(tokens)
+            case UseTemplate(text=text):
+                return self._use(text)
+
+    def _use(self, text: str) -> Adopted:
+        self._take(formats.wanted(text, self._origin) if text else self._usual)
+        return Adopted(
+            self.end_tokens, self.format.name, self._notes, self.format.stop, self.thinking
+        )
+
+    def _wanted_or_usual(self, text: str) -> Format:
+        """The user's own format, or the model's with a word on why it is not the user's."""
+        if not text:
+            return self._usual
+        try:
+            return formats.wanted(text, self._origin)
+        except TextError as error:
+            note = (
+                f"Your prompt template for this model cannot be used. {formats.located(error)} "
+                "What it has by itself is used instead."
+            )
+            return replace(self._usual, notes=(note, *self._usual.notes))
+
+    def _take(self, chosen: Format) -> None:
+        """Use this format, and see what it does."""
+        self.format = chosen
+        self._composer = Composer(chosen.template, self._vocabulary.control, chosen.spare)
+        self.end_tokens = self._vocabulary.end_tokens
+        self.thinking = Thinking()
+        self.dated = False
+        self._learn()
+
+    @property
+    def _notes(self) -> tuple[str, ...]:
+        dated = (_DATED,) if self.dated else ()
+        return (*self.format.notes, *dated, *self._remarks)
 
     def render(self, request: wire.Render) -> wire.Rendered | wire.TextFailed:
         """The prompt, or why there is none."""
@@ -125,6 +185,4 @@ class TextSession:
         return self._composer.compose(_PROBE, wishes).plain
 
     def _refused_note(self) -> str:
-        return (
-            "The model's chat template refused this conversation; a known format was used instead."
-        )
+        return "The chat template refused this conversation; a known format was used instead."

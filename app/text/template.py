@@ -7,6 +7,7 @@ those that templates written for Hugging Face expect.
 
 import json
 import re
+import traceback
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -18,17 +19,18 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from app.errors import TextError
+from app.prompting import MAX_TEMPLATE
 from app.text.limits import (
     TEMPLATE_MEMORY,
     TEMPLATE_SECONDS,
+    Allowance,
     TooMuchTime,
     limited_memory,
     limited_time,
 )
 
-MAX_SOURCE = 1_000_000
-"""Longest template in characters; real ones have up to about 30,000."""
-
+_FILE = "<template>"
+"""What Jinja calls a template that comes from no file."""
 _NO_NAMES: Mapping[str, object] = {}
 _MAX_OUTPUT = 32_000_000
 _MAX_PRODUCT = 1_000_000
@@ -51,7 +53,12 @@ _FAILURES = (
 
 
 class TemplateFailed(TextError):
-    """A template cannot be compiled, or refuses a conversation; `what` is one plain sentence."""
+    """A template cannot be compiled, or refuses a conversation; `what` is one plain sentence, `line` the template's
+    (0: not known)."""
+
+    def __init__(self, what: str, line: int = 0) -> None:
+        super().__init__(what)
+        self.line = line
 
 
 class TemplateTooHeavy(TextError):
@@ -62,7 +69,7 @@ class ChatTemplate:
     """One compiled template; raises TemplateFailed or TemplateTooHeavy where it cannot be compiled.
 
     `typed` templates want a message's content as a list of parts instead of a string; templates that are `for_tools`
-    want a list of them, though it be empty.
+    want a list of them, though it be empty.  While it has an `allowance`, all that it does counts together.
     """
 
     def __init__(
@@ -73,8 +80,9 @@ class ChatTemplate:
         eos: str = "",
         typed: bool = False,
         for_tools: bool = False,
+        allowance: Allowance | None = None,
     ) -> None:
-        if len(source) > MAX_SOURCE:
+        if len(source) > MAX_TEMPLATE:
             raise TemplateFailed(f"It has {len(source):,} characters, far too many.")
         self.source = source
         self._names: dict[str, object] = {"bos_token": bos, "eos_token": eos}
@@ -82,7 +90,8 @@ class ChatTemplate:
         if for_tools:
             self._names |= {"tools": [], "functions": ""}
         self._typed = typed
-        with _limits():
+        self.allowance = allowance
+        with _limits(allowance):
             self._template = _compile(source)
 
     def render(
@@ -96,12 +105,12 @@ class ChatTemplate:
         told = {**self._names, **names, "messages": [self._shaped(message) for message in messages]}
         pieces: list[str] = []
         length = 0
-        with _limits():
+        with _limits(self.allowance):
             for piece in self._template.generate(told):
                 pieces.append(piece)
                 length += len(piece)
                 if length > _MAX_OUTPUT:
-                    raise TemplateTooHeavy("The model's chat template does not come to an end.")
+                    raise TemplateTooHeavy("The chat template does not come to an end.")
         return "".join(pieces)
 
     def _shaped(self, message: Mapping[str, object]) -> dict[str, object]:
@@ -113,17 +122,18 @@ class ChatTemplate:
 
 
 @contextmanager
-def _limits() -> Iterator[None]:
+def _limits(allowance: Allowance | None) -> Iterator[None]:
     """Run what a stranger wrote; every way in which it can fail becomes TemplateFailed or TemplateTooHeavy."""
+    limited = limited_time(TEMPLATE_SECONDS) if allowance is None else allowance.limited()
     try:
-        with limited_memory(TEMPLATE_MEMORY), limited_time(TEMPLATE_SECONDS):
+        with limited_memory(TEMPLATE_MEMORY), limited:
             yield
     except MemoryError as error:
-        raise TemplateTooHeavy("The model's chat template needs too much memory.") from error
+        raise TemplateTooHeavy("The chat template needs too much memory.") from error
     except TooMuchTime as error:
-        raise TemplateTooHeavy("The model's chat template takes too long.") from error
+        raise TemplateTooHeavy("The chat template takes too long.") from error
     except _FAILURES as error:
-        raise TemplateFailed(_plain(error)) from error
+        raise TemplateFailed(_plain(error), _line(error)) from error
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
@@ -230,3 +240,14 @@ def _plain(error: Exception) -> str:
     if isinstance(error, TemplateError) and error.message:
         return f"It says: {error.message[:200]}"
     return "It contains a mistake."
+
+
+def _line(error: Exception) -> int:
+    """The line of the template on which it failed: Jinja writes its own lines into tracebacks."""
+    if isinstance(error, TemplateSyntaxError):
+        return error.lineno
+    line = 0
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == _FILE:
+            line = number  # the innermost: where a macro failed, not where it was called
+    return line

@@ -22,6 +22,7 @@ from app.pump import Pump
 from app.wire import (
     PROTOCOL,
     Heartbeat,
+    Inspect,
     LastWords,
     Load,
     LoadFailed,
@@ -98,7 +99,7 @@ class _Worker:
                 return False
             case Load():
                 return self._load(message)
-            case Render() | Tokenize() | Constrain():
+            case Render() | Tokenize() | Constrain() | Inspect():
                 self._answer(message)
             case _:
                 raise ValueError(f"unexpected message {type(message).__name__}")
@@ -109,13 +110,13 @@ class _Worker:
 
         self._pump.send(Progress(0.0, "Reading the vocabulary"))
         try:
-            self._session = TextSession(Path(message.params.path))
+            self._session = TextSession(Path(message.params.path), message.params.template)
         except ModelError as error:
             self._pump.send(LoadFailed(str(error)))
             return False
         return self._pump.send(self._session.loaded())
 
-    def _answer(self, message: Render | Tokenize | Constrain) -> None:
+    def _answer(self, message: Render | Tokenize | Constrain | Inspect) -> None:
         if self._session is None:
             raise ValueError("a request came before a model")
         match message:
@@ -125,3 +126,5 @@ class _Worker:
                 self._pump.send(self._session.count(message))
             case Constrain():
                 self._pump.send(self._session.constrain(message))
+            case Inspect():
+                self._pump.send(self._session.inspect(message))

@@ -3,12 +3,20 @@
 A pool: buttons are taken for the blocks in view and given back when these leave it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QEnterEvent, QFocusEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QColor,
+    QEnterEvent,
+    QFocusEvent,
+    QFontMetrics,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from app.ui import theme
@@ -51,8 +59,19 @@ def words_of(verb: Verb) -> tuple[str, str]:
             translate("Transcript", "Regenerate answer"),
         ),
         Verb.RETRY: (translate("Transcript", "Retry"), translate("Transcript", "Retry answer")),
+        Verb.PROMPT: (
+            translate("Transcript", "Prompt"),
+            translate("Transcript", "Show exact prompt"),
+        ),
         Verb.FOLD: (translate("Transcript", "Thoughts"), translate("Transcript", "Show thoughts")),
     }[verb]
+
+
+def row_width(verbs: Iterable[Verb]) -> int:
+    """What these buttons take in a row, px."""
+    metrics = QFontMetrics(theme.body_font(theme.SMALL_PX))
+    words = (words_of(verb)[0] for verb in verbs)
+    return sum(metrics.horizontalAdvance(one) + 2 * _SIDE + theme.GAP_1 for one in words)
 
 
 class ActionButton(QToolButton):

@@ -52,6 +52,7 @@ class ChatTab(QWidget):
     file_requested = Signal()
     model_missing = Signal()
     settings_requested = Signal(int)
+    prompt_requested = Signal(int, int)
     link_activated = Signal(str)
 
     def __init__(
@@ -130,6 +131,7 @@ class ChatTab(QWidget):
         self.composer.changed.connect(self._warm.request)
         self.transcript.regenerateRequested.connect(self._regenerate_message)
         self.transcript.linkActivated.connect(self.link_activated)
+        self.transcript.promptRequested.connect(self._ask_prompt)
         self.transcript.retryRequested.connect(self._retry_message)
 
     # --- what is shown ---------------------------------------------------------------------------------------
@@ -250,6 +252,14 @@ class ChatTab(QWidget):
 
     def focus_composer(self) -> None:
         self.composer.edit.setFocus()
+
+    def ask_for_prompt(self) -> None:
+        """Have the exact prompt of the last message shown."""
+        if self._ids:
+            self._ask_prompt(self._ids[-1])
+
+    def _ask_prompt(self, message_id: int) -> None:
+        self.prompt_requested.emit(self.id, message_id)
 
     def _ask_settings(self) -> None:
         self.settings_requested.emit(self.id)

@@ -43,11 +43,13 @@ COMMANDS: Final = (
     Command(
         "chatSettings", "Instructions and sampling of this chat…", ("Ctrl+Shift+I",), in_menu=True
     ),
+    Command("exactPrompt", "Exact prompt of the last answer…", ("Ctrl+Shift+E",), in_menu=True),
     Command("search", "Search chats", ("Ctrl+K",)),
     Command("focusComposer", "Go to the message box", ("Ctrl+L",)),
     Command("toggleSidebar", "Show or hide the list of chats", ("Ctrl+B",), in_menu=True),
     Command("openModel", "Open a model file…", ("Ctrl+O",), in_menu=True),
     Command("findModels", "Find and download models…", ("Ctrl+Shift+M",), in_menu=True),
+    Command("promptTemplate", "Prompt template…", ("Ctrl+Shift+P",), in_menu=True),
     Command("settings", "Settings…", ("Ctrl+,",), in_menu=True),
     Command("shortcuts", "Shortcuts…", ("F1", "Ctrl+/"), in_menu=True),
     Command("quit", "Quit", ("Ctrl+Q",), in_menu=True),

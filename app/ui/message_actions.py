@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
 from app.chat.models import Role
-from app.ui.actions import ActionButton, ActionPool, Wanted
+from app.ui.actions import ActionButton, ActionPool, Wanted, row_width
 from app.ui.code import CodeBlock
 from app.ui.entry import Entry
 from app.ui.flow import Spot
@@ -24,6 +24,7 @@ class MessageActions(QObject):
 
     regenerate = Signal(int)
     retry = Signal(int)
+    prompt = Signal(int)
     fold = Signal(int)
 
     def __init__(self, view: FlowView) -> None:
@@ -92,11 +93,10 @@ class MessageActions(QObject):
             self._view.viewport().update(self._view.spot_rect(spot))
         left, width = self._view.column()
         row = foot.row(left, spot.y, width)
-        return [
-            Wanted(message, -1, verb, row, at_right=False, revealed=shown)
-            for verb in foot.verbs
-            if spot.entry == self._view.flow.last or verb not in _ANEW
-        ]
+        last = spot.entry == self._view.flow.last
+        verbs = [verb for verb in foot.verbs if last or verb not in _ANEW]
+        foot.taken = row_width(verbs)
+        return [Wanted(message, -1, verb, row, at_right=False, revealed=shown) for verb in verbs]
 
     def _shows(self, entry: int, message: int) -> bool:
         focused = self._pool.focused()
@@ -117,6 +117,8 @@ class MessageActions(QObject):
             self.regenerate.emit(wanted.message)
         elif wanted.verb is Verb.RETRY:
             self.retry.emit(wanted.message)
+        elif wanted.verb is Verb.PROMPT:
+            self.prompt.emit(wanted.message)
         elif wanted.verb is Verb.FOLD:
             self.fold.emit(wanted.message)
         else:

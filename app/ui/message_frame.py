@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRect, Qt
-from PySide6.QtGui import QPainter, QPolygon
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPolygon
 
 from app.chat.models import FinishReason, Message, Role, Status
 from app.ui import theme
@@ -23,6 +23,7 @@ CARD_OUTSET = theme.GAP_4
 ERROR_LIMIT = 600
 """Characters of an error that are shown."""
 _MARK = 20
+_BETWEEN = " · "
 _ORDER_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
@@ -33,6 +34,7 @@ class Verb(Enum):
     COPY_ANSWER = "copyAnswer"
     REGENERATE = "regenerateButton"
     RETRY = "retryButton"
+    PROMPT = "promptButton"
     FOLD = "thoughtsButton"
 
 
@@ -98,9 +100,11 @@ def verbs_of(message: Message, has_text: bool) -> tuple[Verb, ...]:
     if message.role is not Role.ASSISTANT or message.status is Status.STREAMING:
         return ()
     again = Verb.REGENERATE if message.status is Status.DONE and has_text else Verb.RETRY
+    prompt = (Verb.PROMPT,) if message.usage.prompt_tokens else ()
     if not has_text:
-        return (again,)
-    return (again, Verb.COPY_ANSWER) if again is Verb.RETRY else (Verb.COPY_ANSWER, again)
+        return (again, *prompt)
+    two = (again, Verb.COPY_ANSWER) if again is Verb.RETRY else (Verb.COPY_ANSWER, again)
+    return (*two, *prompt)
 
 
 def figures_of(message: Message) -> str:
@@ -116,7 +120,15 @@ def figures_of(message: Message) -> str:
     if usage.prompt_tokens:
         text = translate("Transcript", "{0} of {1} from cache")
         parts.append(text.format(usage.cached_tokens, usage.prompt_tokens))
-    return " · ".join(parts)
+    return _BETWEEN.join(parts)
+
+
+def fitting(figures: str, room: int, font: QFont) -> str:
+    """As many of the figures as there is room for, px; the last ones tell most."""
+    metrics, parts = QFontMetrics(font), figures.split(_BETWEEN)
+    while parts and metrics.horizontalAdvance(_BETWEEN.join(parts)) > room:
+        parts = parts[1:]
+    return _BETWEEN.join(parts)
 
 
 class HeadBlock(Block):
@@ -185,6 +197,8 @@ class FootBlock(Block):
     def __init__(self, message: Message, has_text: bool) -> None:
         super().__init__()
         self.revealed = False
+        self.taken = 0
+        """What the buttons take of the row, px: figures stand in the rest."""
         self.update(message, has_text)
 
     def update(self, message: Message, has_text: bool) -> None:
@@ -239,7 +253,8 @@ class FootBlock(Block):
             canvas.painter.setFont(canvas.style.small)
             row = self.row(canvas.left, canvas.top, canvas.width)
             flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-            canvas.painter.drawText(row, flags, self.figures)
+            room = row.width() - self.taken
+            canvas.painter.drawText(row, flags, fitting(self.figures, room, canvas.style.small))
 
     def visible(self) -> str:
         note = self._note.text if self._note is not None else ""

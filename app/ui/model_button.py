@@ -25,6 +25,7 @@ class ModelButton(QToolButton):
     find_requested = Signal()
     unload_requested = Signal()
     reload_requested = Signal()
+    template_requested = Signal()
 
     def __init__(self, starter: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,6 +42,9 @@ class ModelButton(QToolButton):
         self._starter.setVisible(starter)
         self._action("Open a model file…", "openModelAction", self.file_requested)
         self._below = self._menu.addSeparator()
+        self._template = self._action(
+            "Prompt template…", "promptTemplateMenuAction", self.template_requested
+        )
         self._reload = self._action("Load again", "reloadModelAction", self.reload_requested)
         self._unload = self._action("Unload", "unloadModelAction", self.unload_requested)
         self.setMenu(self._menu)
@@ -91,6 +95,7 @@ class ModelButton(QToolButton):
         loading = state.phase is ModelPhase.LOADING
         self._unload.setText("Cancel loading" if loading else "Unload")
         self._unload.setVisible(loading or state.phase is ModelPhase.READY)
+        self._template.setVisible(state.phase is ModelPhase.READY)
         self._reload.setVisible(known and not loading)
         self._reload.setText("Load again" if state.phase is ModelPhase.READY else "Load")
 
@@ -113,6 +118,8 @@ class ModelButton(QToolButton):
 
 def _details(state: ModelState) -> str:
     lines = [state.name, state.path, state.device, state.doing, state.error, *state.notes]
+    if state.format_name:
+        lines.append(f"Prompt format: {state.format_name}")
     if state.pool_tokens:
         lines.append(f"Pool of {state.pool_tokens:,} tokens, {state.context_tokens:,} for one chat")
     return " · ".join(line for line in lines if line) or "No model was chosen yet"

@@ -15,12 +15,17 @@ def describe(model: ModelState, engine: EngineStatus) -> str:
     name = one_line(model.name or "Model", 60)
     if model.phase is not ModelPhase.READY:
         return f"{name} · {phase_words(model)}"
-    parts = [name, one_line(model.device, 60), _work(engine)]
+    parts = [name, one_line(model.device, 60), _format(model), _work(engine)]
     if engine.running:
         parts.append(states.speed(engine.tokens_per_second))
     if engine.cached_share is not None:
         parts.append(f"{round(100 * engine.cached_share)} % cached")
     return " · ".join(part for part in parts if part)
+
+
+def _format(model: ModelState) -> str:
+    """Which prompt format is used, where it is not the model's own."""
+    return f"prompt format: {one_line(model.format_name, 40)}" if model.format_name else ""
 
 
 def phase_words(model: ModelState) -> str:

@@ -91,6 +91,11 @@ def hover_colour() -> str:
     return _hover(tokens())
 
 
+def soft_bad() -> str:
+    """The ground of what is wrong."""
+    return _soft_bad(tokens())
+
+
 def scale() -> float:
     """How much larger than usual the type is, read off the application's font; 1 for what `apply` did not see."""
     pixels = QApplication.font().pixelSize()
@@ -202,7 +207,7 @@ def _style_sheet(t: Tokens) -> str:
         hover=_hover(t),
         pressed=_mix(t.raised, t.text, 0.13),
         accent_hover=_mix(t.accent, t.text, 0.12),
-        soft_bad=_mix(t.ground, t.bad, 0.09),
+        soft_bad=_soft_bad(t),
         soft_accent=_mix(t.ground, t.accent, 0.09),
         control=px(CONTROL),
         link=px(CONTROL - 8),
@@ -214,6 +219,10 @@ def _style_sheet(t: Tokens) -> str:
 
 def _hover(t: Tokens) -> str:
     return _mix(t.raised, t.text, 0.07)
+
+
+def _soft_bad(t: Tokens) -> str:
+    return _mix(t.ground, t.bad, 0.09)
 
 
 def _mix(first: str, second: str, share: float) -> str:
@@ -340,6 +349,9 @@ QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
 QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 QDialog {{ background: {ground}; }}
 QDialog QPlainTextEdit {{ background: {ground}; border: 1px solid {line}; border-radius: {radius}px; padding: 4px 6px; }}
-QDialog QPlainTextEdit:focus {{ border-color: {accent}; }}
+QDialog QPlainTextEdit:focus, #promptTokens:focus {{ border-color: {accent}; }}
+#promptTokens {{ background: {ground}; border: 1px solid {line}; border-radius: {radius}px; padding: 4px 6px; outline: 0; }}
+#promptTokens::item {{ color: {text}; padding: 1px 0; }}
+#promptTokens::item:selected {{ background: {soft_accent}; }}
 QDialog QScrollArea, QDialog QScrollArea > QWidget > QWidget {{ background: {ground}; border: 0; }}
 """

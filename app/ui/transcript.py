@@ -6,7 +6,6 @@ not at all while the view is hidden.  Nothing is loaded or opened here: a clicke
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 from PySide6.QtCore import QCoreApplication, QEvent, QRect, Qt, QTimer, Signal, Slot
@@ -23,7 +22,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QMenu, QToolTip, QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.chat.models import Message, Role, Status
 from app.ui import accessible, preload
@@ -35,6 +34,8 @@ from app.ui.flow_view import FlowView
 from app.ui.inline import shown_address
 from app.ui.message_actions import MessageActions
 from app.ui.pointer import Pointer
+from app.ui.transcript_menu import TranscriptMenu
+from app.ui.view_counts import ViewCounts
 
 translate = QCoreApplication.translate
 
@@ -46,32 +47,12 @@ _READ_LIMIT = 200_000
 """Characters of a message from which on a screen reader is given the source: nothing has to be made for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ViewCounts:
-    """What was done so far, and what is held now; tests count these instead of milliseconds.
-
-    `laid_out` blocks were laid out, `alive` blocks hold a layout, `opened` messages have blocks, `parsed`
-    characters went to the parser, `flushes` is how often text was taken in; `redraws`, of which `full_paints`
-    covered the whole view, painted `painted_blocks`; `blits` moved what was there.
-    """
-
-    messages: int
-    opened: int
-    laid_out: int
-    alive: int
-    parsed: int
-    flushes: int
-    redraws: int
-    full_paints: int
-    painted_blocks: int
-    blits: int
-
-
 class Transcript(FlowView):
     """The transcript of one conversation."""
 
     regenerateRequested = Signal(int)
     retryRequested = Signal(int)
+    promptRequested = Signal(int)
     linkActivated = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -92,6 +73,7 @@ class Transcript(FlowView):
         self._actions = MessageActions(self)
         self._actions.regenerate.connect(self.regenerateRequested)
         self._actions.retry.connect(self.retryRequested)
+        self._actions.prompt.connect(self.promptRequested)
         self._actions.fold.connect(self._fold)
         self._pointer = Pointer(self)
         self._pointer.linkClicked.connect(self.linkActivated)
@@ -374,14 +356,23 @@ class Transcript(FlowView):
             QToolTip.hideText()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        menu = QMenu(self)
-        menu.setObjectName("transcriptMenu")
-        copy = menu.addAction(translate("Transcript", "Copy"))
-        copy.setEnabled(not self.selection.is_empty)
-        copy.triggered.connect(self.copy)
-        menu.addAction(translate("Transcript", "Select all")).triggered.connect(self.select_all)
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(event.globalPos())
+        self.menu_of(event).popup(event.globalPos())
+
+    def menu_of(self, event: QContextMenuEvent) -> TranscriptMenu:
+        """The menu that is asked for."""
+        selected = not self.selection.is_empty
+        menu = TranscriptMenu(self._message_of(event), selected=selected, parent=self)
+        menu.copy_chosen.connect(self.copy)
+        menu.all_chosen.connect(self.select_all)
+        menu.prompt_chosen.connect(self.promptRequested)
+        return menu
+
+    def _message_of(self, event: QContextMenuEvent) -> int:
+        """The message that a menu is asked for: the one under the mouse; from the keyboard, the last."""
+        if event.reason() is QContextMenuEvent.Reason.Keyboard:
+            return self.flow.entries[-1].message.id if self.flow.entries else 0
+        spot = self.spot_under(event.pos())
+        return self.flow.entries[spot.entry].message.id if spot is not None else 0
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -21,13 +21,14 @@ from PySide6.QtWidgets import (
 
 from app import paths
 from app.chat.models import Conversation
-from app.chat.ports import Advice, AdviceKind, ConversationStore, ModelHost, ModelState
+from app.chat.ports import ConversationStore, ModelHost, ModelState
 from app.chat.turns import ChatService
 from app.errors import AppError
 from app.settings import Settings
 from app.sizing.planner import Planner
 from app.ui import aio, geometry, keyboard, layout, motion, theme
 from app.ui.banner import Banner, Notice
+from app.ui.cache_advice import CacheAdvice
 from app.ui.chat_settings_dialog import ChatSettingsDialog
 from app.ui.chat_tab import ChatTab
 from app.ui.commands import COMMANDS, ShortcutsDialog
@@ -38,6 +39,7 @@ from app.ui.model_finder import ModelFinder, Sources
 from app.ui.motion import Pulse
 from app.ui.plain import one_line
 from app.ui.preferences import Preferences
+from app.ui.prompt_control import PromptControl
 from app.ui.settings_dialog import SettingsDialog
 from app.ui.sidebar import Sidebar
 from app.ui.status import StatusLine
@@ -80,15 +82,16 @@ class Window(QMainWindow):
             chat, store, self.tabs, self.sidebar.model, self.banner, self._make_tab
         )
         self.model = ModelControl(host, preferences, self.banner, starter, self._busy_count, self)
+        self.prompts = PromptControl(chat, host, self.tell, self)
         self.links = LinkOffer(self.banner, self)
         self.model_button = ModelButton(starter is not None, self)
         self._finder: ModelFinder | None = None
         self.pulse = Pulse(self)
         self._actions: dict[str, QAction] = {}
-        self._advice_notice: Notice | None = None
         self.setCentralWidget(layout.central(self.sidebar, self.tabs, self.banner, self.status))
         self._add_commands()
         layout.order_focus(self)
+        self._advice = CacheAdvice(self.banner, self._actions["settings"].trigger)
         self._connect()
         self._poll = QTimer(self)
         self._poll.setInterval(_STATUS_MS)
@@ -201,7 +204,7 @@ class Window(QMainWindow):
         self.sidebar.list.settings_requested.connect(self._ask_chat_settings)
         self.sidebar.model.renamed.connect(self._rename)
         self.status.stop_all_requested.connect(self.stopAll)
-        self.status.advice_wanted.connect(self._advise)
+        self.status.advice_wanted.connect(self._advice.show)
         self.workspace.busy_changed.connect(self.status.show_busy)
         self.workspace.writing_changed.connect(self.pulse.want)
         self.pulse.beat.connect(self._beat)
@@ -213,6 +216,8 @@ class Window(QMainWindow):
         self.model_button.file_requested.connect(self.model.choose_file)
         self.model_button.unload_requested.connect(self.model.unload)
         self.model_button.reload_requested.connect(self.model.load_again)
+        self.model_button.template_requested.connect(self.promptTemplate)
+        self.model.state_changed.connect(self.prompts.model_changed)
         self.tabs.spare_changed.connect(self.model_button.fit)
         self._preferences.changed.connect(self._settings_changed)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._scheme_changed)
@@ -226,6 +231,7 @@ class Window(QMainWindow):
         tab.model_missing.connect(self.model.say_missing)
         tab.link_activated.connect(self.links.offer)
         tab.settings_requested.connect(self._ask_chat_settings)
+        tab.prompt_requested.connect(self.prompts.show_prompt)
         return tab
 
     # --- commands (their names stand in `commands.COMMANDS`) ----------------------------------------------------
@@ -298,6 +304,13 @@ class Window(QMainWindow):
     def findModels(self) -> None:
         if self._finder is not None:
             self._finder.open()
+
+    def promptTemplate(self) -> None:
+        self.prompts.edit_template()
+
+    def exactPrompt(self) -> None:
+        if self.workspace.front is not None:
+            self.workspace.front.ask_for_prompt()
 
     @aio.async_slot
     async def settings(self) -> None:
@@ -372,19 +385,6 @@ class Window(QMainWindow):
 
     def _show_status(self) -> None:
         self.status.show_state(self._host.state, self._host.status)
-
-    def _advise(self, advice: Advice) -> None:
-        """Say why little came from the cache; a larger pool can be had at once."""
-        helps = advice.kind is AdviceKind.TOO_SMALL
-        if self._advice_notice is not None:
-            self.banner.withdraw(self._advice_notice)
-        self._advice_notice = Notice(
-            advice.text,
-            "info",
-            "Settings" if helps else "",
-            act=self._actions["settings"].trigger if helps else None,
-        )
-        self.banner.post(self._advice_notice)
 
     def _settings_changed(self, old: Settings, new: Settings) -> None:
         if old.theme != new.theme:

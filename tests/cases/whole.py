@@ -21,6 +21,7 @@ from app.client.child import Link, OnProgress, Spawn, engine_child, text_child
 from app.client.local import LocalModel
 from app.client.pair import Means
 from app.client.process import OnDeath, OnMessage
+from app.overrides import Overrides
 from app.sampling import Sampling
 from app.settings import Settings
 from app.text.stream import Vocabulary
@@ -120,12 +121,20 @@ PARAMS = LoadParams("", pool_tokens=16_384, sequences=8, batch=512, threads=1)
 class RealModel(LocalModel):
     """A local model on real children; it loads with the first request, or by `load`.  None: nothing chosen yet."""
 
-    def __init__(self, path: Path | None, *, means: Means | None = None, **params: Any) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        means: Means | None = None,
+        overrides: Overrides | None = None,
+        **params: Any,
+    ) -> None:
         self.prompts = Prompts()
         self.params = replace(PARAMS, path="" if path is None else str(path), **params)
         super().__init__(
             lambda file: replace(self.params, path=file),
             path=self.params.path,
+            overrides=overrides,
             means=means or Means(self.prompts.engine, self.prompts.text),
         )
 

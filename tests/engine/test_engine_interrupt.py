@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.counters import Counters
 from app.engine.backend import Batch, DecodeResult
 from app.sampling import Sampling
-from app.wire import Counters, Submit
+from app.wire import Submit
 from tests.engine.conftest import MakeRig
 
 TEXT = tuple(int(token) for token in np.random.default_rng(8).integers(1, 256, 1500))

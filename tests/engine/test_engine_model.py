@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from app import llama
-from app.engine.model import LoadCancelledError, Model, fingerprint_of
+from app.engine.model import LoadCancelledError, Model
 from app.errors import ModelError
+from app.modelfile import fingerprint
 from app.wire import LoadParams
 
 
@@ -96,11 +97,11 @@ def test_files_that_differ_in_their_weights_only_have_different_fingerprints(
     first.write_bytes(bytes(size))
     again = tmp_path / "again.gguf"
     again.write_bytes(bytes(size))
-    assert fingerprint_of(first) == fingerprint_of(again)
+    assert fingerprint(first) == fingerprint(again)
     for start in (0, 5 << 20, size - (1 << 20)):
         raw = bytearray(size)
         raw[start : start + (1 << 20)] = b"w" * (1 << 20)
         again.write_bytes(raw)
-        assert fingerprint_of(first) != fingerprint_of(again)
+        assert fingerprint(first) != fingerprint(again)
     again.write_bytes(bytes(size + 1))
-    assert fingerprint_of(first) != fingerprint_of(again)
+    assert fingerprint(first) != fingerprint(again)

@@ -15,6 +15,7 @@ import pytest
 from app import wire
 from app.dialogue import ChatLine
 from app.grammar.model import Constrain, Constrained, Form, FormRefused, Kind
+from app.prompting import Trial, TryTemplate, UseTemplate
 from app.text import worker
 from app.text.stream import TextStream, Vocabulary
 from tests.tiny_text import (
@@ -141,7 +142,7 @@ def test_a_template_without_end_costs_its_request_only(start: Start, tmp_path: P
     child.load(tiny_vocabulary(tmp_path / "endless.gguf", template=endless))
     lines = tuple(ChatLine("user", text) for text in "abcd")
     failed = child.ask(wire.Render(1, lines))
-    assert failed == wire.TextFailed(1, "The model's chat template takes too long.")
+    assert failed == wire.TextFailed(1, "The chat template takes too long.")
     assert child.render(ChatLine("user", "a")).tokens
     child.connection.send(wire.Render(1, lines))
     child.connection.close()
@@ -185,8 +186,44 @@ def test_a_template_that_eats_memory_costs_its_request_only(start: Start, tmp_pa
     child = start()
     child.load(tiny_vocabulary(tmp_path / "hungry.gguf", template=hungry))
     failed = child.ask(wire.Render(4, (ChatLine("user", "a"), ChatLine("assistant", "b"))))
-    assert failed == wire.TextFailed(4, "The model's chat template needs too much memory.")
+    assert failed == wire.TextFailed(4, "The chat template needs too much memory.")
     assert child.render(ChatLine("user", "a")).tokens
+
+
+ENDLESS = (
+    "{% for m in messages %}{{ m.content }}{% endfor %}"
+    "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+)
+
+
+@pytest.mark.slow
+def test_an_endless_template_in_the_editor_is_refused_and_the_worker_goes_on(
+    start: Start, tiny: Path
+) -> None:
+    child = start()
+    child.load(tiny)
+    before = child.render(ChatLine("user", "a"))
+    tried = child.ask(wire.Inspect(5, TryTemplate(ENDLESS, (ChatLine("user", "a"),))))
+    assert tried == wire.Inspected(5, Trial(problem="The chat template takes too long."))
+    assert child.render(ChatLine("user", "a")) == before
+
+
+def test_a_users_template_is_used_from_the_load_on_and_taken_back_at_once(
+    start: Start, tiny: Path
+) -> None:
+    mine = CHATML.replace("message['content']", "'hello' + message['content']")
+    child = start()
+    loaded = child.ask(wire.Load(wire.LoadParams(str(tiny), template=mine)))
+    assert isinstance(loaded, wire.VocabularyLoaded)
+    assert (loaded.format_name, loaded.notes) == ("edited by you", ())
+    edited = child.render(ChatLine("user", "a"))
+    refused = child.ask(wire.Inspect(6, UseTemplate("{{ bad")))
+    assert isinstance(refused, wire.TextFailed)
+    assert refused.reason.startswith("Line 1: ")
+    assert child.render(ChatLine("user", "a")) == edited
+    back = child.ask(wire.Inspect(7, UseTemplate("")))
+    assert isinstance(back, wire.Inspected)
+    assert len(child.render(ChatLine("user", "a")).tokens) == len(edited.tokens) - 1
 
 
 def test_a_long_text_and_its_tokens_pass_the_pipe(start: Start, tiny: Path) -> None:

@@ -25,6 +25,7 @@ PAGE = [
     "copyCode",
     "copyAnswer",
     "regenerateButton",
+    "promptButton",
     "chatSettingsButton",
     "composer",
     "removeAttachmentButton",

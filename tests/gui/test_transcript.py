@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -13,7 +13,7 @@ from app.ui import theme
 from app.ui.actions import ActionButton
 from app.ui.blocks import TextBlock
 from app.ui.code import CodeBlock
-from app.ui.message_frame import FootBlock
+from app.ui.message_frame import FootBlock, fitting
 from app.ui.transcript import Transcript
 from tests.gui.transcripts import Chat, chat, find_spot, painted_anew, point_in, view
 
@@ -283,3 +283,11 @@ def test_the_foot_of_a_message_knows_its_row(view: Transcript, chat: Chat) -> No
     spot = find_spot(view, lambda block: isinstance(block, FootBlock))
     (copy,) = buttons(view, "copyAnswer")
     assert view.spot_rect(spot).contains(copy.geometry())
+
+
+def test_figures_give_way_to_the_buttons(qapp: QApplication) -> None:
+    font, figures = theme.body_font(theme.SMALL_PX), "31 tok/s · 0.2 s · 412 of 900 from cache"
+    width = QFontMetrics(font).horizontalAdvance(figures)
+    assert fitting(figures, width, font) == figures
+    assert fitting(figures, width - 1, font) == "0.2 s · 412 of 900 from cache"
+    assert fitting(figures, width // 4, font) == ""

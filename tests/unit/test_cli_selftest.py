@@ -6,8 +6,8 @@ import pytest
 from app.chat.models import FinishReason, Usage
 from app.chat.ports import Ended, Event, ModelPhase, Request, Text
 from app.cli.selftest import two_chats
+from app.counters import Counters
 from app.errors import EngineError, ModelError
-from app.wire import Counters
 from tests.fakes import FakeModelHost
 
 

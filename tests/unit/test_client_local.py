@@ -306,6 +306,7 @@ def test_a_load_is_told_from_the_first_word_to_the_last() -> None:
             context_tokens=1024,
             pool_tokens=2048,
             notes=("a note",),
+            format_name="scripted",
         )
         assert made.model.loaded == LOADED
         made.leave()

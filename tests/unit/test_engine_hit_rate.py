@@ -7,10 +7,10 @@ import pytest
 
 from app.chat.ports import AdviceKind
 from app.client.advice import advice
+from app.counters import Counters, RecentHits
 from app.engine.backend import TokenArray
 from app.engine.fake import FakeBackend
 from app.engine.hit_rate import HitRate
-from app.wire import Counters, RecentHits
 from tests.engine_run import finish, make_run, request
 
 

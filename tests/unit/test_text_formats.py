@@ -189,7 +189,7 @@ def test_a_template_too_heavy_for_a_conversation_fails_that_request(tmp_path: Pa
     session = TextSession(tiny_vocabulary(tmp_path / "heavy.gguf", template=template))
     lines = tuple(ChatLine("user", text) for text in "abc")
     reply = session.render(wire.Render(9, lines))
-    assert reply == wire.TextFailed(9, "The model's chat template needs too much memory.")
+    assert reply == wire.TextFailed(9, "The chat template needs too much memory.")
     assert text_of(session, ("user", "a"))[0] == "a"
 
 

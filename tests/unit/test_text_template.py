@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.text.template import MAX_SOURCE, ChatTemplate, TemplateFailed, TemplateTooHeavy
+from app.prompting import MAX_TEMPLATE
+from app.text.template import ChatTemplate, TemplateFailed, TemplateTooHeavy
 
 ONE = [{"role": "user", "content": "hi"}]
 
@@ -76,7 +77,7 @@ def test_contents_may_be_lists_of_parts() -> None:
         "{{ [1] * 2000000000 }}",
         "{{ 9 ** 999999999 }}",
         "{{ [1, 2][9] + 1 }}",
-        "x" * (MAX_SOURCE + 1),
+        "x" * (MAX_TEMPLATE + 1),
         "{{ " + "(" * 3000 + ")" * 3000 + " }}",
         "".join("{% unknown" + str(n) + " %}" for n in range(20)),
     ],

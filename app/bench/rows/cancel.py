@@ -9,8 +9,9 @@ from app.bench.engine import Asked, Engine, running_engine
 from app.bench.figure import Figure, Values, at_most
 from app.bench.prompts import ids
 from app.bench.rows.row import Row, Setup
+from app.counters import Counters
 from app.errors import EngineError
-from app.wire import Counters, FinishReason
+from app.wire import FinishReason
 
 _ON_ITS_WAY = 0.005
 """Seconds that a command may take to the engine: a step begun in them could not know of it."""

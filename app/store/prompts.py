@@ -1,0 +1,65 @@
+"""The prompts that were fed, each stored as what it has beyond an earlier one of its chat.
+
+A chat's next prompt begins, as a rule, like the one before: so a chat of many turns takes as much room as its last prompt,
+and not as the sum of all.  Tokens of different models are never mixed.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+
+from app.prompting import FedPrompt
+from app.store.rows import packed, unpacked
+
+_CHAIN = """
+    WITH RECURSIVE chain (message_id, model, base, kept, rest) AS (
+        SELECT message_id, model, base, kept, rest FROM prompts WHERE message_id = ?
+        UNION ALL
+        SELECT p.message_id, p.model, p.base, p.kept, p.rest FROM prompts p JOIN chain c ON p.message_id = c.base
+        WHERE p.message_id < c.message_id
+    )
+    SELECT message_id, model, base, kept, rest FROM chain ORDER BY message_id
+"""
+
+
+def keep(db: sqlite3.Connection, message_id: int, prompt: FedPrompt) -> None:
+    """Keep what was fed for this message; does nothing where the message is gone."""
+    found = db.execute(
+        "SELECT conversation_id FROM messages WHERE id = ?", (message_id,)
+    ).fetchone()
+    if found is None:
+        return
+    base = _before(db, found[0], message_id, prompt.model)
+    earlier = read(db, base) if base else None
+    kept = _common(earlier.tokens, prompt.tokens) if earlier is not None else 0
+    db.execute(
+        "INSERT OR REPLACE INTO prompts (message_id, model, base, kept, rest) VALUES (?, ?, ?, ?, ?)",
+        (message_id, prompt.model, base if kept else 0, kept, packed(prompt.tokens[kept:])),
+    )
+
+
+def read(db: sqlite3.Connection, message_id: int) -> FedPrompt | None:
+    """What was fed for this message; None where that is not known, or was damaged."""
+    rows = db.execute(_CHAIN, (message_id,)).fetchall()
+    tokens: tuple[int, ...] = ()
+    before = 0
+    for number, _, base, kept, rest in rows:
+        if base != before or kept > len(tokens):
+            return None
+        tokens, before = tokens[:kept] + unpacked(rest), number
+    return FedPrompt(rows[-1][1], tokens) if rows else None
+
+
+def _before(db: sqlite3.Connection, chat: int, message_id: int, model: str) -> int:
+    """The latest earlier message of the chat with a prompt of this model; 0 where there is none."""
+    found = db.execute(
+        "SELECT max(p.message_id) FROM prompts p JOIN messages m ON m.id = p.message_id"
+        " WHERE m.conversation_id = ? AND p.message_id < ? AND p.model = ?",
+        (chat, message_id, model),
+    ).fetchone()
+    return int(found[0] or 0)
+
+
+def _common(left: Sequence[int], right: Sequence[int]) -> int:
+    """How many tokens the two have in common at their beginning."""
+    most = min(len(left), len(right))
+    return next((index for index in range(most) if left[index] != right[index]), most)

@@ -1,0 +1,112 @@
+"""What was fed comes back as it was, takes the room of the last prompt only, and goes with its message."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from app.chat.models import Role, Status
+from app.prompting import FedPrompt
+from app.store.conversations import SqliteStore, open_store
+
+Scenario = Callable[[SqliteStore, list[int]], Awaitable[None]]
+
+
+@pytest.fixture
+def with_answers(tmp_path: Path) -> Callable[[Scenario], Path]:
+    """Run a scenario on a store with four answers in one chat."""
+    path = tmp_path / "chats.db"
+
+    def run(scenario: Scenario) -> Path:
+        async def main() -> None:
+            store = await open_store(path)
+            try:
+                chat = (await store.create_conversation()).id
+                answers = [
+                    (await store.add_message(chat, Role.ASSISTANT, "x", Status.DONE)).id
+                    for _ in range(4)
+                ]
+                await scenario(store, answers)
+            finally:
+                await store.close()
+
+        asyncio.run(main())
+        return path
+
+    return run
+
+
+def fed(*tokens: int, model: str = "f00d") -> FedPrompt:
+    return FedPrompt(model, tokens)
+
+
+def test_every_prompt_comes_back_whatever_it_shares(
+    with_answers: Callable[[Scenario], Path],
+) -> None:
+    prompts = [fed(1, 2, 3), fed(1, 2, 3, 4, 5), fed(1, 2, 9, 5), fed(7)]
+
+    async def scenario(store: SqliteStore, answers: list[int]) -> None:
+        for number, prompt in zip(answers, prompts, strict=True):
+            await store.keep_prompt(number, prompt)
+        assert [await store.prompt(number) for number in answers] == prompts
+        await store.keep_prompt(answers[3], prompts[1])
+        assert await store.prompt(answers[3]) == prompts[1]
+
+    with_answers(scenario)
+
+
+def test_a_long_chat_takes_no_more_than_its_last_prompt(
+    with_answers: Callable[[Scenario], Path],
+) -> None:
+    async def scenario(store: SqliteStore, answers: list[int]) -> None:
+        for length, number in enumerate(answers, start=1):
+            await store.keep_prompt(number, fed(*range(10_000 * length)))
+
+    path = with_answers(scenario)
+    with closing(sqlite3.connect(path)) as db:
+        (size,) = db.execute("SELECT sum(length(rest)) FROM prompts").fetchone()
+    assert size == 4 * 40_000
+
+
+def test_tokens_of_two_models_are_never_mixed(with_answers: Callable[[Scenario], Path]) -> None:
+    async def scenario(store: SqliteStore, answers: list[int]) -> None:
+        prompts = [fed(1, 2), fed(1, 2, model="beef"), fed(1, 2, 3), fed(1, 5, model="beef")]
+        for number, prompt in zip(answers, prompts, strict=True):
+            await store.keep_prompt(number, prompt)
+        assert [await store.prompt(number) for number in answers] == prompts
+
+    with_answers(scenario)
+
+
+def test_a_prompt_whose_beginning_was_lost_is_not_known(
+    with_answers: Callable[[Scenario], Path],
+) -> None:
+    async def scenario(store: SqliteStore, answers: list[int]) -> None:
+        for number in answers[:3]:
+            await store.keep_prompt(number, fed(1, 2, 3, number))
+        await store._write("DELETE FROM prompts WHERE message_id = ?", answers[1])
+        assert await store.prompt(answers[0]) is not None
+        assert await store.prompt(answers[1]) is None
+        assert await store.prompt(answers[2]) is None
+        assert await store.prompt(999) is None
+
+    with_answers(scenario)
+
+
+def test_it_goes_with_its_message(with_answers: Callable[[Scenario], Path]) -> None:
+    async def scenario(store: SqliteStore, answers: list[int]) -> None:
+        for number in answers:
+            await store.keep_prompt(number, fed(1, number))
+        (chat,) = await store.conversations()
+        await store.delete_messages_from(chat.id, answers[2])
+        assert await store.prompt(answers[1]) == fed(1, answers[1])
+        await store.keep_prompt(answers[2], fed(5))
+        assert await store.prompt(answers[2]) is None
+        await store.delete_conversation(chat.id)
+
+    path = with_answers(scenario)
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT count(*) FROM prompts").fetchone() == (0,)
