@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from app.device import Device
-from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
+from app.dialogue import Calling, ChatLine, Thinking, ThoughtTags, Tool, Wishes
 from app.sampling import Sampling
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 
@@ -311,6 +311,7 @@ class Render:
     request_id: int
     lines: tuple[ChatLine, ...]
     wishes: Wishes = Wishes()
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,17 +338,22 @@ class VocabularyLoaded:
     notes: tuple[str, ...] = ()
     stop: tuple[str, ...] = ()
     thinking: Thinking = Thinking()
+    calling: Calling = Calling()
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The ids to feed, each line's content's span [start, end) in them, and the tags of reasoning that they open."""
+    """The ids to feed, each line's content's span [start, end) in them, and the tags of reasoning that they open.
+
+    `folded`: the template knows no tools, and what was said of them is text in the messages.
+    """
 
     request_id: int
     tokens: tuple[int, ...]
     spans: tuple[tuple[int, int], ...] = ()
     notes: tuple[str, ...] = field(default=())
     opened: ThoughtTags | None = None
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,23 +3,23 @@
 `Answer.collect` takes everything that the generator gives, at once, so that a slow client never holds a sequence;
 `ChatResponse` writes it as fast as the client reads.  What lies between them is bounded: while the client does not read,
 pieces are joined, and a text that grows beyond `MAX_PENDING` characters ends the request.  (A client that reads nothing
-at all is dropped by `server.Connection`.)  A client that goes away, in whatever phase, ends the request at once.
+at all is dropped by `server.Connection`.)  A call of a tool that never becomes whole is text, or where it was streamed,
+and so cannot be taken back, the end of the request.  A client that goes away, in whatever phase, ends the request at once.
 All of it runs on one event loop.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator
 from http import HTTPStatus
-from itertools import groupby
 
 from starlette.types import Receive, Scope, Send
 
 from app.api.guard import error_body, error_response, internal_error
+from app.api.pieces import CallPiece, Piece, TextPiece, joined, whole
 from app.api.sse import KEEP_ALIVE, CompletionWriter
-from app.chat.models import FinishReason, Usage
-from app.chat.ports import Ended, Event, Text, Thought
+from app.chat.models import FinishReason, ToolCall, Usage
+from app.chat.ports import CallArguments, CallBegun, CallBroken, CallEvent, Ended, Event, Text, Thought
 from app.errors import RequestError
 
 MAX_PENDING = 80_000
@@ -33,6 +33,7 @@ _HEADERS = [
 ]
 _WHOLE = (FinishReason.STOP, FinishReason.LENGTH)
 _SHUTTING_DOWN = "shutting_down"
+_BROKEN = "The model began a call of a tool, but its arguments did not become JSON; nothing of it may be used."
 _STATUS = {
     "context_length_exceeded": HTTPStatus.BAD_REQUEST,
     _SHUTTING_DOWN: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -42,14 +43,6 @@ _STATUS = {
 """By code; every other failure is a 500."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Some text, of the answer or of what was thought before it."""
-
-    text: str
-    thought: bool = False
 
 
 class Answer:
@@ -68,7 +61,9 @@ class Answer:
         try:
             async for event in self._events:
                 if isinstance(event, Text | Thought):
-                    self._append(event.text, thought=isinstance(event, Thought))
+                    self._append(TextPiece(event.text, isinstance(event, Thought)))
+                elif isinstance(event, CallEvent):
+                    self._call(event)
                 elif isinstance(event, Ended):
                     self.end(event)
                 if self.ended is not None:
@@ -104,25 +99,28 @@ class Answer:
         self.client_gone = True
         self._changed.set()
 
-    def _append(self, text: str, *, thought: bool) -> None:
-        if not text:
+    def _call(self, event: CallEvent) -> None:
+        match event:
+            case CallBegun():
+                self._append(CallPiece(event.index, "", event))
+            case CallArguments():
+                self._append(CallPiece(event.index, event.text))
+            case CallBroken() if self._max_pending is None:
+                self._append(CallPiece(event.index, event.text, broken=True))
+            case CallBroken():
+                self.end(_failed(_BROKEN, "invalid_tool_call"))
+
+    def _append(self, piece: Piece) -> None:
+        if not piece.weight:
             return
-        waiting = sum(len(piece.text) for piece in self._texts)
-        if self._max_pending is not None and waiting and waiting + len(text) > self._max_pending:
+        waiting = sum(piece.weight for piece in self._texts)
+        if self._max_pending is not None and waiting and waiting + piece.weight > self._max_pending:
             self.end(_failed("The client reads too slowly.", "slow_client"))
             return
         if len(self._texts) >= _MAX_PIECES:
-            self._texts = _joined(self._texts)
-        self._texts.append(Piece(text, thought))
+            self._texts = joined(self._texts)
+        self._texts.append(piece)
         self._changed.set()
-
-
-def _joined(pieces: Sequence[Piece]) -> list[Piece]:
-    """Neighbours of the same kind in one."""
-    return [
-        Piece("".join(piece.text for piece in group), thought)
-        for thought, group in groupby(pieces, key=lambda piece: piece.thought)
-    ]
 
 
 def _failed(what: str, code: str) -> Ended:
@@ -180,7 +178,7 @@ class ChatResponse:
 
     async def _write_stream(self, send: Send) -> RequestError | None:
         """Returns the error, if the answer failed before anything was sent."""
-        answer, begun = self._answer, False
+        answer, begun, called = self._answer, False, False
         while True:
             texts = await answer.take(self._keep_alive)
             ended = answer.ended
@@ -188,10 +186,11 @@ class ChatResponse:
                 return None
             if not begun and not texts and ended is not None and ended.reason not in _WHOLE:
                 return _as_error(ended)
+            called = called or any(isinstance(piece, CallPiece) for piece in texts)
             data = b"" if begun else self._writer.opening()
             data += b"".join(map(self._piece, texts))
             if ended is not None:
-                data += self._end_of_stream(ended)
+                data += self._end_of_stream(ended, called=called)
             if not begun:
                 begun = True
                 await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
@@ -201,12 +200,17 @@ class ChatResponse:
                 return None
 
     def _piece(self, piece: Piece) -> bytes:
+        if isinstance(piece, CallPiece):
+            if piece.begun is None:
+                return self._writer.arguments(piece.index, piece.text)
+            call = ToolCall(piece.begun.id, piece.begun.name, piece.text)
+            return self._writer.call(piece.index, call)
         write = self._writer.thought if piece.thought else self._writer.text
         return write(piece.text)
 
-    def _end_of_stream(self, ended: Ended) -> bytes:
+    def _end_of_stream(self, ended: Ended, *, called: bool) -> bytes:
         if ended.reason in _WHOLE:
-            return self._writer.closing(ended.reason, ended.usage)
+            return self._writer.closing(ended.reason, ended.usage, called=called)
         return self._writer.failure(error_body(_as_error(ended)))
 
     async def _write_whole(self, send: Send) -> RequestError | None:
@@ -219,11 +223,8 @@ class ChatResponse:
         ended = answer.ended
         if ended.reason not in _WHOLE:
             return _as_error(ended)
-        thought, text = (
-            "".join(piece.text for piece in texts if piece.thought is kind)
-            for kind in (True, False)
-        )
-        body = self._writer.whole(text, thought, ended.reason, ended.usage)
+        text, thought, calls = whole(texts)
+        body = self._writer.whole(text, thought, ended.reason, ended.usage, calls)
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode("ascii")),

@@ -4,11 +4,12 @@ import logging
 from pathlib import Path
 
 from app import wire
-from app.dialogue import ChatLine, Thinking, Wishes
+from app.dialogue import Calling, ChatLine, Thinking, Wishes
 from app.errors import TextError
 from app.text import formats, reasoning
+from app.text.calls.learning import learn
 from app.text.marks import Plain
-from app.text.prompt import MAX_CHARACTERS, Composer
+from app.text.prompt import MAX_CHARACTERS, Composer, ToolTemplate
 from app.text.tokens import Encoder
 from app.text.vocabulary import LlamaVocabulary
 
@@ -37,6 +38,7 @@ class TextSession:
         self._composer = Composer(self.format.template, self._vocabulary.control, self.format.spare)
         self.end_tokens = self._vocabulary.end_tokens
         self.thinking = Thinking()
+        self.calling = Calling()
         self.dated = False
         self._learn()
 
@@ -54,22 +56,24 @@ class TextSession:
             notes=(*self.format.notes, *((_DATED,) if self.dated else ())),
             stop=self.format.stop,
             thinking=self.thinking,
+            calling=self.calling,
         )
 
     def render(self, request: wire.Render) -> wire.Rendered | wire.TextFailed:
         """The prompt, or why there is none."""
         try:
-            composed = self._composer.compose(request.lines, request.wishes)
+            composed = self._composer.compose(request.lines, request.wishes, request.tools)
         except TextError as error:
             return wire.TextFailed(request.request_id, str(error))
-        prompt = self._encoder.encode(composed.plain, request.lines)
+        prompt = self._encoder.encode(composed.plain, composed.lines)
         notes = (self._refused_note(),) if composed.refused else ()
         return wire.Rendered(
             request.request_id,
             prompt.tokens,
-            prompt.spans,
+            prompt.spans[composed.added :],
             notes,
             reasoning.opened(composed.plain, self.thinking.tags),
+            composed.folded,
         )
 
     def count(self, request: wire.Tokenize) -> wire.Tokenized | wire.TextFailed:
@@ -91,8 +95,21 @@ class TextSession:
             source, control = self.format.template.source, self._vocabulary.control
             self.thinking = reasoning.thinking(self._probe, source, control)
             self.dated = len({self._probe(Wishes(now=now)).text for now in _TWO_DAYS}) > 1
+            self._learn_calls()
         except TextError as error:
             _log.warning("the chat template could not be tried: %s", error)
+
+    def _learn_calls(self) -> None:
+        template = self.format.for_tools or self.format.template
+        learned = learn(template, self._vocabulary.control)
+        self.calling = learned.calling
+        if learned.style is not None:
+            self._composer = Composer(
+                self.format.template,
+                self._vocabulary.control,
+                self.format.spare,
+                ToolTemplate(template, learned.style),
+            )
 
     def _probe(self, wishes: Wishes) -> Plain:
         return self._composer.compose(_PROBE, wishes).plain

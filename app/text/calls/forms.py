@@ -1,0 +1,220 @@
+"""The forms in which models write calls of tools.
+
+A form names the texts that begin a call, and reads what follows one.  Which form a model has is found out from its
+template (`learning`); its texts may be control tokens, which stand in an answer as characters that no text has
+(`thoughts.symbols`): `with_symbols` gives the form with these.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from app.text.calls import json_calls
+from app.text.calls.kinds import Kinds
+from app.text.calls.reading import Input, NoCall, Part, Reading, accept, ahead, space, until
+from app.text.calls.tag_calls import MOST_NAME, Tags, called, json_arguments, tag_arguments
+from app.text.thoughts import lettered
+
+F = TypeVar("F", bound="Form")
+
+
+@dataclass(frozen=True, slots=True)
+class Form(ABC):
+    """`openings` begin a call, in the answer's text; `around` stand beside calls and are never shown.
+
+    `at_start` says that an answer may also begin as a call without any of them.  `in_thoughts` are texts that end
+    reasoning which was never closed.
+    """
+
+    openings: tuple[str, ...]
+    around: tuple[str, ...] = ()
+    at_start: bool = False
+    in_thoughts: tuple[str, ...] = ()
+
+    @abstractmethod
+    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+        """Read the calls behind `opening` ("": at the start); raises NoCall where there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonForm(Form):
+    """Objects with a name and arguments, one by one or in a list."""
+
+    closings: tuple[str, ...] = ()
+
+    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+        yield from json_calls.objects(source, self.closings)
+
+
+@dataclass(frozen=True, slots=True)
+class BareForm(Form):
+    """The answer is nothing but such an object, so that only names of tools count."""
+
+    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+        yield from json_calls.objects(source, (), only=tools)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadedForm(Form):
+    """A header with the name, then the arguments as JSON.
+
+    The header ends where the arguments begin, and `separators` part it; the name is in its first part, or the `last`.
+    """
+
+    separators: tuple[str, ...] = ()
+    closings: tuple[str, ...] = ()
+    last: bool = False
+    lists: bool = False
+
+    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+        yield from space(source)
+        if self.lists and source.held[:1] in ("[", "{"):
+            # The same opening once stood before a list of objects.
+            yield from json_calls.objects(source, self.closings)
+            return
+        header, _ = yield from until(source, ("{", *self.closings), MOST_NAME)
+        yield from json_arguments(source, self._name(header))
+        if self.closings:
+            yield from accept(source, ("```",))
+            yield from accept(source, self.closings)
+
+    def _name(self, header: str) -> str:
+        parts = [header]
+        for separator in self.separators:
+            parts = [piece for part in parts for piece in part.split(separator)]
+        named = [text for part in parts if (text := part.replace("```json", "").strip())]
+        if not named:
+            raise NoCall
+        return called(named[-1 if self.last else 0])
+
+
+@dataclass(frozen=True, slots=True)
+class LineForm(Form):
+    """A line with the name of a tool, or with `all` before what everybody may read; then the arguments as JSON."""
+
+    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+        name, _ = yield from until(source, ("\n",), MOST_NAME)
+        source.take(1)
+        if name.strip() == "all":
+            return
+        if called(name) not in tools:
+            raise NoCall
+        yield from json_arguments(source, called(name), empty=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TagForm(Form):
+    """A name, then parameters as tags."""
+
+    named: str = ""
+    tags: Tags = Tags("", "", "", ())
+
+    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+        header, _ = yield from until(source, (self.named,), MOST_NAME)
+        source.take(len(self.named))
+        name = called(header)
+        yield from tag_arguments(source, name, self.tags, tools.get(name, {}))
+
+
+@dataclass(frozen=True, slots=True)
+class BlockForm(Form):
+    """A block that holds objects, or a name and tags, or a function tag: families of models differ in that only.
+
+    `openings` are the block's own and then `<function=`, with which some begin at once.
+    """
+
+    closing: str = ""
+    function: Tags = Tags("", "", "", ())
+    pairs: Tags = Tags("", "", "", ())
+
+    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+        begins = self.openings[-1]
+        if opening != begins:
+            yield from space(source)
+            if source.held[:1] in ("{", "["):
+                yield from json_calls.objects(source, (self.closing,))
+                return
+            if not (yield from ahead(source, (begins,))):
+                ends = (self.pairs.opening, *self.pairs.ends)
+                header, _ = yield from until(source, ends, MOST_NAME)
+                name = called(header)
+                yield from tag_arguments(source, name, self.pairs, tools.get(name, {}))
+                return
+            source.take(len(begins))
+        header, _ = yield from until(source, (">",), MOST_NAME)
+        source.take(1)
+        name = called(header)
+        yield from space(source)
+        if source.held.startswith("{"):
+            yield from json_arguments(source, name)
+            yield from accept(source, self.function.ends)
+        else:
+            yield from tag_arguments(source, name, self.function, tools.get(name, {}))
+        yield from accept(source, (self.closing,))
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelForm(Form):
+    """Messages on channels, each with a header; a call is a message to a function.
+
+    `openings` begin a header, `message` ends it, `ends` end the message.
+    """
+
+    message: str = ""
+    ends: tuple[str, ...] = ()
+
+    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+        if not opening and not (yield from accept(source, ("to=",))):
+            raise NoCall
+        header, _ = yield from until(source, (self.message,), MOST_NAME)
+        source.take(len(self.message))
+        recipient = header if not opening else header.partition("to=")[2]
+        name = recipient.split(" ")[0].split(self.openings[1])[0]
+        if name.startswith("functions."):
+            yield from json_arguments(source, called(name))
+            yield from accept(source, self.ends)
+        elif "analysis" in header:
+            yield from self._thought(source)
+
+    def _thought(self, source: Input) -> Reading[None]:
+        """Reasoning between calls."""
+        while True:
+            found = yield from ahead(source, self.ends)
+            if found:
+                source.take(len(found))
+                return
+            if source.ended and not source.held:
+                return
+            letter = source.take(1)
+            if letter:
+                yield Part(letter, thought=True)
+
+
+def with_symbols(form: F, letters: Mapping[str, str]) -> F:
+    """The same form with a character in place of each control token's text."""
+    return _changed(form, letters)
+
+
+def _changed(value: Any, letters: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return lettered(value, letters)
+    if isinstance(value, tuple):
+        return tuple(_changed(item, letters) for item in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {f.name: _changed(getattr(value, f.name), letters) for f in fields(value)}
+        return replace(value, **changed)
+    return value
+
+
+def texts(form: Form) -> set[str]:
+    """Every text that a form speaks of, for the control tokens in them."""
+    return set(_texts(form))
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if is_dataclass(value) and not isinstance(value, type):
+        value = tuple(getattr(value, f.name) for f in fields(value))
+    return [text for item in value for text in _texts(item)] if isinstance(value, tuple) else []
