@@ -35,8 +35,9 @@ class CallPiece:
     @property
     def weight(self) -> int:
         """Its size, in characters."""
-        head = 0 if self.begun is None else len(self.begun.id) + len(self.begun.name) + _CALL_WEIGHT
-        return len(self.text) + head
+        if self.begun is None:
+            return len(self.text) + self.broken
+        return len(self.text) + len(self.begun.id) + len(self.begun.name) + _CALL_WEIGHT
 
 
 Piece = TextPiece | CallPiece

@@ -5,6 +5,7 @@ template (`learning`); its texts may be control tokens, which stand in an answer
 (`thoughts.symbols`): `with_symbols` gives the form with these.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -12,11 +13,25 @@ from typing import Any, TypeVar
 
 from app.text.calls import json_calls
 from app.text.calls.kinds import Kinds
-from app.text.calls.reading import Input, NoCall, Part, Reading, accept, ahead, space, until
+from app.text.calls.literal_calls import Grammar, literal_calls
+from app.text.calls.reading import (
+    CallBegun,
+    CallDone,
+    CallMore,
+    Input,
+    NoCall,
+    Reading,
+    accept,
+    ahead,
+    space,
+    until,
+)
 from app.text.calls.tag_calls import MOST_NAME, Tags, called, json_arguments, tag_arguments
-from app.text.thoughts import lettered
+from app.text.thoughts import Part, lettered
 
 F = TypeVar("F", bound="Form")
+
+_FUNCTION = re.compile(r"functions\.([A-Za-z0-9_-]{1,64})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,27 +136,29 @@ class TagForm(Form):
 class BlockForm(Form):
     """A block that holds objects, or a name and tags, or a function tag: families of models differ in that only.
 
-    `openings` are the block's own and then `<function=`, with which some begin at once.
+    `begins` is how a function tag begins.
     """
 
     closing: str = ""
+    begins: str = ""
     function: Tags = Tags("", "", "", ())
     pairs: Tags = Tags("", "", "", ())
 
     def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
-        begins = self.openings[-1]
-        if opening != begins:
+        if opening != self.begins:
             yield from space(source)
             if source.held[:1] in ("{", "["):
                 yield from json_calls.objects(source, (self.closing,))
                 return
-            if not (yield from ahead(source, (begins,))):
+            if not (yield from ahead(source, (self.begins,))):
                 ends = (self.pairs.opening, *self.pairs.ends)
                 header, _ = yield from until(source, ends, MOST_NAME)
                 name = called(header)
-                yield from tag_arguments(source, name, self.pairs, tools.get(name, {}))
+                if name not in tools:
+                    raise NoCall  # a word between two tags is no call yet
+                yield from tag_arguments(source, name, self.pairs, tools[name])
                 return
-            source.take(len(begins))
+            source.take(len(self.begins))
         header, _ = yield from until(source, (">",), MOST_NAME)
         source.take(1)
         name = called(header)
@@ -152,6 +169,27 @@ class BlockForm(Form):
         else:
             yield from tag_arguments(source, name, self.function, tools.get(name, {}))
         yield from accept(source, (self.closing,))
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralForm(Form):
+    """Calls as in a programming language, in a block; told when the block is whole."""
+
+    closing: str = ""
+    grammar: Grammar = Grammar("(", "=", ")")
+
+    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+        while self.closing not in source.held and not source.ended:
+            yield None
+        place = source.held.find(self.closing)
+        if place < 0 and source.cut:
+            raise NoCall
+        text = source.take(place if place >= 0 else len(source.held))
+        source.take(len(self.closing) if place >= 0 else 0)
+        for name, arguments in [*literal_calls(text, self.grammar)]:
+            yield CallBegun(name)
+            yield CallMore(arguments)
+            yield CallDone()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +208,9 @@ class ChannelForm(Form):
         header, _ = yield from until(source, (self.message,), MOST_NAME)
         source.take(len(self.message))
         recipient = header if not opening else header.partition("to=")[2]
-        name = recipient.split(" ")[0].split(self.openings[1])[0]
-        if name.startswith("functions."):
-            yield from json_arguments(source, called(name))
+        function = _FUNCTION.match(recipient)
+        if function is not None:
+            yield from json_arguments(source, function.group(1))
             yield from accept(source, self.ends)
         elif "analysis" in header:
             yield from self._thought(source)

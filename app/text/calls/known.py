@@ -13,8 +13,10 @@ from app.text.calls.forms import (
     HeadedForm,
     JsonForm,
     LineForm,
+    LiteralForm,
     TagForm,
 )
+from app.text.calls.literal_calls import Grammar
 from app.text.calls.tag_calls import Tags
 
 _FUNCTION = "<function="
@@ -90,16 +92,29 @@ FORMS: Mapping[str, Form] = {
         tags=Tags('<parameter name="', ">", "</parameter>", ("</invoke>",)),
     ),
     "seed": BlockForm(
-        ("<seed:tool_call>", _FUNCTION),
+        ("<seed:tool_call>",),
         closing="</seed:tool_call>",
+        begins=_FUNCTION,
         function=_FUNCTION_TAGS,
         pairs=_PAIRS,
     ),
     BLOCK: BlockForm(
         ("<tool_call>", _FUNCTION),
         closing="</tool_call>",
+        begins=_FUNCTION,
         function=_FUNCTION_TAGS,
         pairs=_PAIRS,
+    ),
+    "python": LiteralForm(
+        ("<|tool_call_start|>",),
+        in_thoughts=("<|tool_call_start|>",),
+        closing="<|tool_call_end|>",
+    ),
+    "gemma": LiteralForm(
+        ("<|tool_call>call:",),
+        in_thoughts=("<|tool_call>",),
+        closing="<tool_call|>",
+        grammar=Grammar("{", ":", "}", quote='<|"|>'),
     ),
     "lines": LineForm((">>>",), at_start=True),
     "bare": BareForm(("<|python_tag|>",), at_start=True),

@@ -5,7 +5,7 @@ same call back.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product, takewhile
 
@@ -84,7 +84,7 @@ class _Probe:
         opened = self._render([_question()])
         answer = text[_common(text, opened) :]
         for name, form in FORMS.items():
-            if form.openings[0] in behind and _reads(form, behind):
+            if any(text in behind for text in form.openings) and _reads(form, behind):
                 return name
             if form.at_start and _reads(form, answer):
                 return name
@@ -138,11 +138,12 @@ def _reads(form: Form, text: str) -> bool:
 
 
 def _spoken_of(template: ChatTemplate, control: ControlTokens) -> str:
-    """The form whose opening stands in the template or is a control token, "" for none."""
-    for name, form in FORMS.items():
-        opening = form.openings[0]
-        if opening in control or opening in template.source:
-            return name
+    """The form whose opening stands in the template, or else is a control token; "" for none."""
+    places: tuple[Container[str], ...] = (template.source, control)
+    for place in places:
+        for name, form in FORMS.items():
+            if form.openings[0] in place:
+                return name
     return ""
 
 

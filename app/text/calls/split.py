@@ -94,7 +94,10 @@ class CallSplit:
             yield from form.read(self._source, opening, self._tools)
         except NoCall:
             text = self._source.taken
-            yield CallBroken(text) if self._open else Part(text)
+            if self._open:
+                yield CallBroken(text)
+            elif text:
+                yield Part(text)
 
     def _text(self) -> Reading[str]:
         """Tell text up to what begins a call, or stands beside one; "" where the answer ends."""
@@ -107,16 +110,17 @@ class CallSplit:
             at, size = min((place for place in places if place[0] >= 0), default=(-1, 0))
             sure = len(source.held) - max((begun(source.held, one) for one in openings), default=0)
             if 0 <= at <= sure or (at >= 0 and source.ended):
-                opening = source.held[at : at - size]
+                opening: str | None = source.held[at : at - size]
                 # The white space before it stays, for it may be no call.
-                yield Part(source.take(len(source.held[:at].rstrip())))
-                return opening
-            if source.ended:
-                yield Part(source.take(len(source.held)))
-                return ""
-            text = source.held[:sure].rstrip()
+                text = source.take(len(source.held[:at].rstrip()))
+            elif source.ended:
+                opening, text = "", source.take(len(source.held))
+            else:
+                opening, text = None, source.take(len(source.held[:sure].rstrip()))
             if text:
-                yield Part(source.take(len(text)))
+                yield Part(text)
+            if opening is not None:
+                return opening
             yield None
 
 
