@@ -29,7 +29,9 @@ NINE = _template(
 )
 """A header of control tokens; ids have nine characters."""
 
-TEXT = _template("{{ '<function=' + call.function.name + '>' + call.function.arguments + '</function>' }}")
+TEXT = _template(
+    "{{ '<function=' + call.function.name + '>' + call.function.arguments + '</function>' }}"
+)
 """Arguments as text."""
 
 TAGGED = _template(
@@ -39,7 +41,8 @@ TAGGED = _template(
 """A tag for each parameter."""
 
 ONE = HERMES.replace(
-    "{% for call in", "{% if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('one') }}{% endif %}{% for call in"
+    "{% for call in",
+    "{% if m.tool_calls and m.tool_calls | length > 1 %}{{ raise_exception('one') }}{% endif %}{% for call in",
 )
 """One call at a time."""
 

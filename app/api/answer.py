@@ -19,7 +19,16 @@ from app.api.guard import error_body, error_response, internal_error
 from app.api.pieces import CallPiece, Piece, TextPiece, joined, whole
 from app.api.sse import KEEP_ALIVE, CompletionWriter
 from app.chat.models import FinishReason, ToolCall, Usage
-from app.chat.ports import CallArguments, CallBegun, CallBroken, CallEvent, Ended, Event, Text, Thought
+from app.chat.ports import (
+    CallArguments,
+    CallBegun,
+    CallBroken,
+    CallEvent,
+    Ended,
+    Event,
+    Text,
+    Thought,
+)
 from app.errors import RequestError
 
 MAX_PENDING = 80_000

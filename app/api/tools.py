@@ -103,7 +103,9 @@ def _call(value: object, where: str) -> ToolCall:
     identity = _id(value, "id", where)
     where = f"{where}.function"
     return ToolCall(
-        identity, _name(function, where), _arguments(function.get("arguments"), f"{where}.arguments")
+        identity,
+        _name(function, where),
+        _arguments(function.get("arguments"), f"{where}.arguments"),
     )
 
 

@@ -231,8 +231,8 @@ class Pair:
 
     def _line(self, message: ChatMessage) -> ChatLine:
         if message.role is not Role.ASSISTANT:
-            tool = {"call_id": message.call_id, "name": message.name}
-            return ChatLine(message.role.value, message.content, **tool)
+            role, content = message.role.value, message.content
+            return ChatLine(role, content, call_id=message.call_id, name=message.name)
         called = with_calls(message.content, message.calls) if message.calls else ""
         return ChatLine(
             message.role.value,

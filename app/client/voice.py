@@ -29,7 +29,9 @@ class Voice:
         marks = tuple(dict.fromkeys(thinking.marks + calling.marks))
         self.tags, self.symbols = symbols(thinking.tags, marks)
         self._told = dict(zip(thinking.tags, self.tags, strict=True))
-        self._letters = {text: self.symbols[token] for token, text in marks if token in self.symbols}
+        self._letters = {
+            text: self.symbols[token] for token, text in marks if token in self.symbols
+        }
         self._calling = calling
 
     def calls(self, toolbox: Toolbox, *, folded: bool = False) -> CallSplit | None:

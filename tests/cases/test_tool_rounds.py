@@ -8,13 +8,18 @@ import pytest
 
 from tests import tiny_models
 from tests.cases.whole import RealModel, served
-from tests.tiny_text import CHATML
 from tests.tool_templates import HERMES
 
 pytestmark = pytest.mark.slow
 
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
-WRITTEN = ('<tool_call>\n{"na', 'me": "look", "argu', 'ments": {"what": "he', 'llo é"}}\n</tool', "_call>")
+WRITTEN = (
+    '<tool_call>\n{"na',
+    'me": "look", "argu',
+    'ments": {"what": "he',
+    'llo é"}}\n</tool',
+    "_call>",
+)
 RESULT = "There is nothing."
 ROUNDS = 3
 
@@ -37,9 +42,8 @@ async def rounds(model: RealModel) -> list[dict[str, Any]]:
     return usages
 
 
-@pytest.mark.parametrize("template", [HERMES, CHATML])
-def test_a_round_reads_only_what_is_new(template: str, tmp_path: Path) -> None:
-    path = tiny_models.talker(tmp_path / "reciter.gguf", template=template, recites=WRITTEN)
+def test_a_round_reads_only_what_is_new(tmp_path: Path) -> None:
+    path = tiny_models.talker(tmp_path / "reciter.gguf", template=HERMES, recites=WRITTEN)
 
     async def run() -> None:
         model = RealModel(path, pool_tokens=4096)

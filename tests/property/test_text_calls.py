@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.text.calls.forms import texts, with_symbols
@@ -26,8 +26,8 @@ WHOLE: list[tuple[str, str, str, list[tuple[str, object]]]] = [
     ("block", f'<tool_call>\n{{"name": "{W}", "arguments": {JSON}}}\n</tool_call>', "", [(W, ZURICH)]),
     (
         "block",
-        f'Let me look.\n\n<tool_call>\n{{"name": "{W}", "arguments": {HARD_JSON}}}\n</tool_call>\n<tool_call>'
-        f'{{"arguments": {JSON}, "name": "{T}"}}</tool_call>\n',
+        (f'Let me look.\n\n<tool_call>\n{{"name": "{W}", "arguments": {HARD_JSON}}}\n</tool_call>\n<tool_call>'
+        f'{{"arguments": {JSON}, "name": "{T}"}}</tool_call>\n'),
         "Let me look.",
         [(W, HARD), (T, ZURICH)],
     ),
@@ -45,23 +45,23 @@ WHOLE: list[tuple[str, str, str, list[tuple[str, object]]]] = [
     ("block", f'<tool_call>[{{"name": "{T}", "arguments": {{}}}}, {{"name": "{W}"}}]</tool_call>', "", [(T, {}), (W, {})]),
     (
         "block",
-        f"<tool_call>\n<function={W}>\n<parameter=city>\nZürich\n</parameter>\n<parameter=days>\n2\n</parameter>\n"
-        "</function>\n</tool_call>",
+        (f"<tool_call>\n<function={W}>\n<parameter=city>\nZürich\n</parameter>\n<parameter=days>\n2\n</parameter>\n"
+        "</function>\n</tool_call>"),
         "",
         [(W, ZURICH)],
     ),
     (
         "block",
-        f"Yes.<function={W}><parameter=city>\n\n  two\nlines\n\n</parameter><parameter=note>None</parameter>"
-        f"<parameter=x>True</parameter></function><function={T}>\n</function>",
+        (f"Yes.<function={W}><parameter=city>\n\n  two\nlines\n\n</parameter><parameter=note>None</parameter>"
+        f"<parameter=x>True</parameter></function><function={T}>\n</function>"),
         "Yes.",
         [(W, {"city": "\n  two\nlines\n", "note": None, "x": True}), (T, {})],
     ),
     ("block", f"<function={W}>{JSON}</function>", "", [(W, ZURICH)]),
     (
         "block",
-        f"<tool_call>{W}\n<arg_key>city</arg_key>\n<arg_value>007</arg_value>\n<arg_key>days</arg_key>\n"
-        '<arg_value>[1, {"a": "b"}]</arg_value>\n</tool_call>',
+        (f"<tool_call>{W}\n<arg_key>city</arg_key>\n<arg_value>007</arg_value>\n<arg_key>days</arg_key>\n"
+        '<arg_value>[1, {"a": "b"}]</arg_value>\n</tool_call>'),
         "",
         [(W, {"city": "007", "days": [1, {"a": "b"}]})],
     ),
@@ -83,16 +83,16 @@ WHOLE: list[tuple[str, str, str, list[tuple[str, object]]]] = [
     ("deepseek", f"{ALL}{BEGIN}{W}{SEP}{HARD_JSON}{END}{BEGIN}{T}{SEP}{{}}{END}{LLA}", "", [(W, HARD), (T, {})]),
     (
         "dsml",
-        f'\n\n<{DSML}function_calls>\n<{DSML}invoke name="{W}">\n<{DSML}parameter name="city" string="true">1'
+        (f'\n\n<{DSML}function_calls>\n<{DSML}invoke name="{W}">\n<{DSML}parameter name="city" string="true">1'
         f'</{DSML}parameter>\n<{DSML}parameter name="days" string="false">2</{DSML}parameter>\n</{DSML}invoke>\n'
-        f"</{DSML}function_calls>",
+        f"</{DSML}function_calls>"),
         "",
         [(W, {"city": "1", "days": 2})],
     ),
     (
         "kimi",
-        f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{W}:0<|tool_call_argument_begin|>{JSON}<|tool_call_end|>"
-        f"<|tool_call_begin|>functions.{T}:1<|tool_call_argument_begin|>{{}}<|tool_call_end|><|tool_calls_section_end|>",
+        (f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{W}:0<|tool_call_argument_begin|>{JSON}<|tool_call_end|>"
+        f"<|tool_call_begin|>functions.{T}:1<|tool_call_argument_begin|>{{}}<|tool_call_end|><|tool_calls_section_end|>"),
         "",
         [(W, ZURICH), (T, {})],
     ),
@@ -109,8 +109,8 @@ WHOLE: list[tuple[str, str, str, list[tuple[str, object]]]] = [
     ("functools", f'functools[{{"name": "{W}", "arguments": {JSON}}}]', "", [(W, ZURICH)]),
     (
         "invoke",
-        f'<minimax:tool_call>\n<invoke name="{W}">\n<parameter name="city">Zürich</parameter>\n'
-        '<parameter name="days">2</parameter>\n</invoke>\n</minimax:tool_call>',
+        (f'<minimax:tool_call>\n<invoke name="{W}">\n<parameter name="city">Zürich</parameter>\n'
+        '<parameter name="days">2</parameter>\n</invoke>\n</minimax:tool_call>'),
         "",
         [(W, ZURICH)],
     ),
@@ -136,8 +136,8 @@ WHOLE: list[tuple[str, str, str, list[tuple[str, object]]]] = [
     ),
     (
         "channels",
-        f"<|channel|>commentary<|message|>Let me see.<|end|><|start|>assistant to=functions.{W}<|channel|>commentary json"
-        f"<|message|>{JSON}",
+        (f"<|channel|>commentary<|message|>Let me see.<|end|><|start|>assistant to=functions.{W}<|channel|>commentary json"
+        f"<|message|>{JSON}"),
         "Let me see.",
         [(W, ZURICH)],
     ),
@@ -192,7 +192,6 @@ def test_an_answer_that_is_cut_off_anywhere_has_only_whole_calls(
         told = read([text[:place]], form, cut=True)
         assert told.calls == calls[: len(told.calls)]
         assert told.broken <= 1
-        assert told == read(text[:place], form, cut=True)
 
 
 @given(
@@ -256,9 +255,9 @@ def test_control_tokens_are_told_from_their_texts() -> None:
 # --- JSON as it comes ----------------------------------------------------------------------------------------
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
-    max_leaves=12,
+    st.sampled_from([None, True, 0, -12, 1.5e-7, 2e300, "", "é\n\"\\\u2028😀", "\x00\t/"]) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
 )  # fmt: skip
 
 
@@ -270,6 +269,7 @@ def scanned(text: str) -> JsonScan:
     return scan
 
 
+@settings(max_examples=40)
 @given(VALUES, st.booleans(), st.sampled_from([None, 1]))
 def test_valid_json_is_read_to_its_end(value: object, ascii_only: bool, indent: int | None) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)

@@ -24,6 +24,7 @@ _TOOL = Tool(
     ),
 )
 _CALL = ToolCall("call00001", "get_weather", '{"city":"Zürich","days":2}')
+_OTHER = ToolCall("call00002", "get_weather", '{"city":"Bern","days":1}')
 _RESULT = '{"sky": "clear", "degrees": 21}'
 
 
@@ -123,6 +124,25 @@ SHAPES = (
             ChatLine("assistant", "", calls=(_CALL,)),
             ChatLine("tool", _RESULT, call_id=_CALL.id, name=_CALL.name),
             *_say("a:It is clear, 21 degrees.", "u:Thanks"),
+        ),
+        tools=(_TOOL,),
+    ),
+    Shape(
+        "tools called at once",
+        (
+            *_say("u:What is the weather in Zürich, and in Bern?"),
+            ChatLine("assistant", "", calls=(_CALL, _OTHER)),
+            ChatLine("tool", _RESULT, call_id=_CALL.id, name=_CALL.name),
+            ChatLine("tool", "rain", call_id=_OTHER.id, name=_OTHER.name),
+        ),
+        tools=(_TOOL,),
+    ),
+    Shape(
+        "tool called after reasoning",
+        (
+            *_say("u:What is the weather in Zürich?"),
+            ChatLine("assistant", "", reasoning="I must look.", calls=(_CALL,)),
+            ChatLine("tool", _RESULT, call_id=_CALL.id, name=_CALL.name),
         ),
         tools=(_TOOL,),
     ),

@@ -65,7 +65,9 @@ def call(**fields: Any) -> dict[str, Any]:
     """A message with a call in which these fields are others."""
     inner = {name: fields.pop(name) for name in ("name", "arguments") if name in fields}
     whole = {**CALL, **fields}
-    whole["function"] = {**CALL["function"], **inner} if "function" not in fields else fields["function"]  # type: ignore[dict-item]
+    whole["function"] = (
+        {**CALL["function"], **inner} if "function" not in fields else fields["function"]
+    )  # type: ignore[dict-item]
     return {**CALLED, "tool_calls": [whole]}
 
 

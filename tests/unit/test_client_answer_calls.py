@@ -13,11 +13,12 @@ from tests.scripted_children import END, ENDS, PIECES
 
 TOOL = Tool("look", "", '{"type": "object", "properties": {"a": {"type": "string"}}}')
 BOX = Toolbox((TOOL,))
+BLOCK = Calling("block")
 THINK = ThoughtTags("<think>", "</think>")
 CALL = '<tool_call>{"name": "look", "arguments": {"a": "é"}}</tool_call>'
 
 
-def answer(box: Toolbox = BOX, calling: Calling = Calling("block"), **facts: Any) -> Answer:
+def answer(box: Toolbox = BOX, calling: Calling = BLOCK, **facts: Any) -> Answer:
     voice = Voice(Vocabulary(PIECES, ENDS), Thinking((THINK,)), calling)
     return Answer(voice, (), 1000, calls=voice.calls(box, **facts))
 
@@ -98,12 +99,16 @@ def test_an_answer_that_was_cut_off_in_a_call_has_none() -> None:
 
 
 def test_one_call_ends_an_answer_that_may_have_only_one() -> None:
-    for made in (answer(Toolbox((TOOL,), single=True)), answer(calling=Calling("block", single=True))):
+    for made in (
+        answer(Toolbox((TOOL,), single=True)),
+        answer(calling=Calling("block", single=True)),
+    ):
         told = made.feed(tokens(f"{CALL}{CALL}"))
         assert made.stopped
         told += made.feed([finished(FinishReason.CANCELLED)])
         assert sum(isinstance(one, CallBegun) for one in told) == 1
-        assert told[-1] == Ended(FinishReason.STOP, Usage(3, len(CALL.encode()), 0))
+        written = len(CALL.removesuffix("</tool_call>").encode())
+        assert told[-1] == Ended(FinishReason.STOP, Usage(3, written, 0))
 
 
 def test_text_stays_text_where_no_calls_are_wanted() -> None:

@@ -129,7 +129,9 @@ def test_folded_definitions_leave_the_lines_in_their_places(made: Callable[[str]
 
 def test_results_are_never_merged(made: Callable[[str], Model]) -> None:
     two = (CALL, replace(CALL, id="other"))
-    results = [ChatLine("tool", text, call_id=call.id) for text, call in zip("xy", two, strict=True)]
+    results = [
+        ChatLine("tool", text, call_id=call.id) for text, call in zip("xy", two, strict=True)
+    ]
     text = made(HERMES).text(ASKED, ChatLine("assistant", "", calls=two), *results)
     assert text.count("<tool_response>\n") == 2
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 
 from app.dialogue import ChatLine, Tool, ToolCall
 
-_BEFORE = "You may call these functions. Each line describes one, with a JSON schema of its arguments:"
+_BEFORE = (
+    "You may call these functions. Each line describes one, with a JSON schema of its arguments:"
+)
 _AFTER = (
     "To call a function, write for each call exactly this, with the name and the arguments filled in, and nothing behind "
     "it:\n"
@@ -69,4 +71,6 @@ def _plain(line: ChatLine) -> ChatLine:
 
 def _block(call: ToolCall) -> str:
     arguments = json.dumps(json.loads(call.arguments), ensure_ascii=False)
-    return f'<tool_call>\n{{"name": {json.dumps(call.name)}, "arguments": {arguments}}}\n</tool_call>'
+    return (
+        f'<tool_call>\n{{"name": {json.dumps(call.name)}, "arguments": {arguments}}}\n</tool_call>'
+    )

@@ -9,11 +9,10 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from app.text.calls import json_calls
-from app.text.calls.kinds import Kinds
-from app.text.calls.literal_calls import Grammar, literal_calls
+from app.text.calls.literal_calls import PYTHON, Grammar, literal_calls
 from app.text.calls.reading import (
     CallBegun,
     CallDone,
@@ -26,10 +25,15 @@ from app.text.calls.reading import (
     space,
     until,
 )
-from app.text.calls.tag_calls import MOST_NAME, Tags, called, json_arguments, tag_arguments
+from app.text.calls.tag_calls import (
+    MOST_NAME,
+    NO_TAGS,
+    Tags,
+    called,
+    json_arguments,
+    tag_arguments,
+)
 from app.text.thoughts import Part, lettered
-
-F = TypeVar("F", bound="Form")
 
 _FUNCTION = re.compile(r"functions\.([A-Za-z0-9_-]{1,64})")
 
@@ -48,8 +52,8 @@ class Form(ABC):
     in_thoughts: tuple[str, ...] = ()
 
     @abstractmethod
-    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
-        """Read the calls behind `opening` ("": at the start); raises NoCall where there are none."""
+    def read(self, source: Input) -> Reading[None]:
+        """Read the calls that have begun; raises NoCall where there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class JsonForm(Form):
 
     closings: tuple[str, ...] = ()
 
-    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+    def read(self, source: Input) -> Reading[None]:
         yield from json_calls.objects(source, self.closings)
 
 
@@ -66,8 +70,8 @@ class JsonForm(Form):
 class BareForm(Form):
     """The answer is nothing but such an object, so that only names of tools count."""
 
-    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
-        yield from json_calls.objects(source, (), only=tools)
+    def read(self, source: Input) -> Reading[None]:
+        yield from json_calls.objects(source, (), only=source.tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class HeadedForm(Form):
     last: bool = False
     lists: bool = False
 
-    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+    def read(self, source: Input) -> Reading[None]:
         yield from space(source)
         if self.lists and source.held[:1] in ("[", "{"):
             # The same opening once stood before a list of objects.
@@ -108,12 +112,12 @@ class HeadedForm(Form):
 class LineForm(Form):
     """A line with the name of a tool, or with `all` before what everybody may read; then the arguments as JSON."""
 
-    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+    def read(self, source: Input) -> Reading[None]:
         name, _ = yield from until(source, ("\n",), MOST_NAME)
         source.take(1)
         if name.strip() == "all":
             return
-        if called(name) not in tools:
+        if called(name) not in source.tools:
             raise NoCall
         yield from json_arguments(source, called(name), empty=False)
 
@@ -123,13 +127,13 @@ class TagForm(Form):
     """A name, then parameters as tags."""
 
     named: str = ""
-    tags: Tags = Tags("", "", "", ())
+    tags: Tags = NO_TAGS
 
-    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+    def read(self, source: Input) -> Reading[None]:
         header, _ = yield from until(source, (self.named,), MOST_NAME)
         source.take(len(self.named))
         name = called(header)
-        yield from tag_arguments(source, name, self.tags, tools.get(name, {}))
+        yield from tag_arguments(source, name, self.tags, source.tools.get(name, {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +145,11 @@ class BlockForm(Form):
 
     closing: str = ""
     begins: str = ""
-    function: Tags = Tags("", "", "", ())
-    pairs: Tags = Tags("", "", "", ())
+    function: Tags = NO_TAGS
+    pairs: Tags = NO_TAGS
 
-    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
-        if opening != self.begins:
+    def read(self, source: Input) -> Reading[None]:
+        if source.opening != self.begins:
             yield from space(source)
             if source.held[:1] in ("{", "["):
                 yield from json_calls.objects(source, (self.closing,))
@@ -154,9 +158,9 @@ class BlockForm(Form):
                 ends = (self.pairs.opening, *self.pairs.ends)
                 header, _ = yield from until(source, ends, MOST_NAME)
                 name = called(header)
-                if name not in tools:
+                if name not in source.tools:
                     raise NoCall  # a word between two tags is no call yet
-                yield from tag_arguments(source, name, self.pairs, tools[name])
+                yield from tag_arguments(source, name, self.pairs, source.tools[name])
                 return
             source.take(len(self.begins))
         header, _ = yield from until(source, (">",), MOST_NAME)
@@ -167,7 +171,7 @@ class BlockForm(Form):
             yield from json_arguments(source, name)
             yield from accept(source, self.function.ends)
         else:
-            yield from tag_arguments(source, name, self.function, tools.get(name, {}))
+            yield from tag_arguments(source, name, self.function, source.tools.get(name, {}))
         yield from accept(source, (self.closing,))
 
 
@@ -176,9 +180,9 @@ class LiteralForm(Form):
     """Calls as in a programming language, in a block; told when the block is whole."""
 
     closing: str = ""
-    grammar: Grammar = Grammar("(", "=", ")")
+    grammar: Grammar = PYTHON
 
-    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
+    def read(self, source: Input) -> Reading[None]:
         while self.closing not in source.held and not source.ended:
             yield None
         place = source.held.find(self.closing)
@@ -202,12 +206,12 @@ class ChannelForm(Form):
     message: str = ""
     ends: tuple[str, ...] = ()
 
-    def read(self, source: Input, opening: str, tools: Kinds) -> Reading[None]:
-        if not opening and not (yield from accept(source, ("to=",))):
+    def read(self, source: Input) -> Reading[None]:
+        if not source.opening and not (yield from accept(source, ("to=",))):
             raise NoCall
         header, _ = yield from until(source, (self.message,), MOST_NAME)
         source.take(len(self.message))
-        recipient = header if not opening else header.partition("to=")[2]
+        recipient = header if not source.opening else header.partition("to=")[2]
         function = _FUNCTION.match(recipient)
         if function is not None:
             yield from json_arguments(source, function.group(1))
@@ -229,9 +233,10 @@ class ChannelForm(Form):
                 yield Part(letter, thought=True)
 
 
-def with_symbols(form: F, letters: Mapping[str, str]) -> F:
+def with_symbols(form: Form, letters: Mapping[str, str]) -> Form:
     """The same form with a character in place of each control token's text."""
-    return _changed(form, letters)
+    changed: Form = _changed(form, letters)
+    return changed
 
 
 def _changed(value: Any, letters: Mapping[str, str]) -> Any:

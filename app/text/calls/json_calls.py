@@ -4,6 +4,7 @@ import json
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
+from app.text.calls.json_scan import JsonScan
 from app.text.calls.names import tool_name
 from app.text.calls.reading import (
     CallBegun,
@@ -38,7 +39,9 @@ class _Call:
     whole: bool = False
 
 
-def objects(source: Input, closings: Sequence[str], only: Container[str] | None = None) -> Reading[None]:
+def objects(
+    source: Input, closings: Sequence[str], only: Container[str] | None = None
+) -> Reading[None]:
     """Read calls that follow each other, in a list or not, up to one of `closings` or to what is no call.
 
     Raises NoCall where not even one follows.
@@ -144,14 +147,9 @@ def _arguments(source: Input, call: _Call, letter: str) -> Reading[None]:
 
 def _inner(text: str) -> str:
     """Arguments that were written as a string that holds JSON."""
-    inner = Input()
-    inner.held, inner.ended = text.strip() or "{}", True
-    steps = value(inner)
-    try:
-        while True:
-            next(steps)
-    except StopIteration as end:
-        found: str = end.value
-    if inner.held or not found.startswith("{"):
+    text = text.strip() or "{}"
+    scan = JsonScan()
+    found, used = scan.feed(text)
+    if not scan.done or used < len(text) or not found.startswith("{"):
         raise NoCall
     return found

@@ -74,12 +74,10 @@ class JsonScan:
         used = 0
         while used < len(text) and not self.done and not self.broken:
             taken = self._step(text[used])
-            if taken is None:
-                continue  # a number ended before this character, which is looked at again
-            if self.broken:
-                break
-            given.append(taken)
-            used += 1
+            # None: a number ended before this character, which is looked at again.
+            if taken is not None and self._is_whole():
+                given.append(taken)
+                used += 1
         return "".join(given), used
 
     def finish(self) -> None:
@@ -89,6 +87,10 @@ class JsonScan:
             self.done = True
         elif not self.done:
             self.broken = True
+
+    def _is_whole(self) -> bool:
+        """Whether all that was read can be the beginning of JSON."""
+        return not self.broken
 
     def _step(self, character: str) -> str | None:
         if self._in_string:

@@ -63,9 +63,7 @@ FORMS: Mapping[str, Form] = {
             for slash in ("", "/")
         ),
         named=">",
-        tags=Tags(
-            f'<{_DSML}parameter name="', ">", f"</{_DSML}parameter>", (f"</{_DSML}invoke>",)
-        ),
+        tags=Tags(f'<{_DSML}parameter name="', ">", f"</{_DSML}parameter>", (f"</{_DSML}invoke>",)),
     ),
     "kimi": HeadedForm(
         ("<|tool_call_begin|>",),

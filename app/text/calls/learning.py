@@ -5,7 +5,7 @@ same call back.
 """
 
 import json
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product, takewhile
 
@@ -112,8 +112,12 @@ def _talk(count: int, style: Style) -> list[dict[str, object]]:
         ToolCall(f"call_{index:024}", tool.name, json.dumps(_ARGUMENTS))
         for index, tool in enumerate(_TOOLS[:count])
     ]
-    answer = {"role": "assistant", "content": "", "tool_calls": call_values(calls, style, str)}
-    results = [
+    answer: dict[str, object] = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": call_values(calls, style, str),
+    }
+    results: list[dict[str, object]] = [
         {
             "role": "tool",
             "content": _RESULT,
@@ -122,7 +126,9 @@ def _talk(count: int, style: Style) -> list[dict[str, object]]:
         }
         for call in calls
     ]
-    return [_question(), answer, *results]
+    talk: list[dict[str, object]] = [_question(), answer]
+    talk += results
+    return talk
 
 
 def _reads(form: Form, text: str) -> bool:
@@ -139,12 +145,9 @@ def _reads(form: Form, text: str) -> bool:
 
 def _spoken_of(template: ChatTemplate, control: ControlTokens) -> str:
     """The form whose opening stands in the template, or else is a control token; "" for none."""
-    places: tuple[Container[str], ...] = (template.source, control)
-    for place in places:
-        for name, form in FORMS.items():
-            if form.openings[0] in place:
-                return name
-    return ""
+    spoken = (name for name, form in FORMS.items() if form.openings[0] in template.source)
+    known = (name for name, form in FORMS.items() if form.openings[0] in control)
+    return next(spoken, "") or next(known, "")
 
 
 def _named(form: str, control: ControlTokens, *, single: bool = False) -> Calling:

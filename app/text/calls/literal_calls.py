@@ -33,6 +33,9 @@ class Grammar:
     quote: str = ""
 
 
+PYTHON = Grammar("(", "=", ")")
+
+
 def literal_calls(text: str, grammar: Grammar) -> Iterator[tuple[str, str]]:
     """The calls in this text, in a list or not: names, and arguments as JSON.  Raises NoCall where it is anything else."""
     reader = _Literals(text, grammar)
@@ -53,6 +56,7 @@ class _Literals:
         self._at = 0
 
     def call(self) -> tuple[str, str]:
+        self._match(_SPACE)
         name = tool_name(self._match(_NAME))
         if not name:
             raise NoCall

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from app.text.calls.json_scan import JsonScan
+from app.text.calls.kinds import Kinds
 from app.text.thoughts import Part, begun
 
 T = TypeVar("T")
@@ -44,14 +45,19 @@ Told = Part | CallBegun | CallMore | CallDone | CallBroken
 Reading = Generator[Told | None, None, T]
 
 
-class NoCall(Exception):  # noqa: N818  it is no error that a text is no call
+class NoCall(Exception):
     """What was read since the mark is no call."""
 
 
 class Input:
-    """The text that has come and is not read yet.  `ended`: no more will come; `cut`: because the answer was cut off."""
+    """The text that has come and is not read yet.  `ended`: no more will come; `cut`: because the answer was cut off.
 
-    def __init__(self) -> None:
+    `opening` is what a call began with ("": the answer itself), `tools` are those that there are.
+    """
+
+    def __init__(self, tools: Kinds) -> None:
+        self.tools = tools
+        self.opening = ""
         self.held = ""
         self.ended = False
         self.cut = False

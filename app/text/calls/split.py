@@ -30,11 +30,10 @@ class CallSplit:
     def __init__(self, forms: Sequence[Form], tools: Kinds, *, single: bool = False) -> None:
         self.full = False
         self._forms = tuple(forms)
-        self._tools = tools
         self._single = single
         self._open = False
         self._called = False
-        self._source = Input()
+        self._source = Input(tools)
         self._steps: Iterator[Told | None] = self._read()
 
     @property
@@ -61,18 +60,18 @@ class CallSplit:
             if step is None:
                 break
             told.append(step)
-            self._note(step)
-            if self.full:
+            if self._is_over_with(step):
                 break
         return _plain(told)
 
-    def _note(self, step: Told) -> None:
-        """What follows from having told this."""
+    def _is_over_with(self, step: Told) -> bool:
+        """Note that this was told; whether nothing more is wanted then."""
         if isinstance(step, CallDone | CallBroken):
             self._source.mark()
         self._open = isinstance(step, CallBegun | CallMore)
         self._called = not isinstance(step, Part | CallBroken)
         self.full = self._single and isinstance(step, CallDone)
+        return self.full
 
     def _read(self) -> Reading[None]:
         for form in self._forms:
@@ -85,17 +84,20 @@ class CallSplit:
                 return
             self._source.mark()
             self._source.take(self._source.held.index(opening) + len(opening))
-            form = next((form for form in self._forms if opening in form.openings), None)
-            if form is not None:
-                yield from self._call(form, opening)
+            found = next((form for form in self._forms if opening in form.openings), None)
+            if found is not None:
+                yield from self._call(found, opening)
 
     def _call(self, form: Form, opening: str) -> Reading[None]:
+        self._source.opening = opening
         try:
-            yield from form.read(self._source, opening, self._tools)
+            yield from form.read(self._source)
         except NoCall:
             text = self._source.taken
             if self._open:
                 yield CallBroken(text)
+            elif text.isspace():
+                self._source.held = text + self._source.held  # nothing was read yet
             elif text:
                 yield Part(text)
 

@@ -45,6 +45,9 @@ class Tags:
     padded: bool = False
 
 
+NO_TAGS = Tags("", "", "", ())
+
+
 def tag_arguments(
     source: Input, name: str, tags: Tags, declared: Mapping[str, Kind]
 ) -> Reading[None]:
