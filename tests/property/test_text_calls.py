@@ -97,6 +97,12 @@ WHOLE: list[tuple[str, str, str, list[tuple[str, object]]]] = [
         [(W, ZURICH), (T, {})],
     ),
     (
+        "solar",
+        f"<|tool_calls|><|tool_call:begin|>a1<|tool_call:name|>{W}<|tool_call:args|>{JSON}<|tool_call:end|><|calls|>",
+        "",
+        [(W, ZURICH)],
+    ),
+    (
         "actions",
         f'<|START_ACTION|>[\n {{"tool_call_id": "0", "tool_name": "{W}", "parameters": {JSON}}}\n]<|END_ACTION|>',
         "",

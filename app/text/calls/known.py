@@ -72,6 +72,14 @@ FORMS: Mapping[str, Form] = {
         separators=("<|tool_call_argument_begin|>",),
         closings=("<|tool_call_end|>",),
     ),
+    "solar": HeadedForm(
+        ("<|tool_call:begin|>",),
+        ("<|tool_calls|>", "<|calls|>"),
+        in_thoughts=("<|tool_calls|>", "<|tool_call:begin|>"),
+        separators=("<|tool_call:name|>", "<|tool_call:args|>"),
+        closings=("<|tool_call:end|>",),
+        last=True,
+    ),
     "actions": JsonForm(
         ("<|START_ACTION|>",),
         ("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>"),
