@@ -98,7 +98,7 @@ WHOLE: list[tuple[str, str, str, list[tuple[str, object]]]] = [
     ),
     (
         "solar",
-        f"<|tool_calls|><|tool_call:begin|>a1<|tool_call:name|>{W}<|tool_call:args|>{JSON}<|tool_call:end|><|calls|>",
+        f"<|end|><|begin|>assistant<|tool_calls|><|tool_call:begin|>a1<|tool_call:name|>{W}<|tool_call:args|>{JSON}<|tool_call:end|><|calls|>",
         "",
         [(W, ZURICH)],
     ),

@@ -129,6 +129,11 @@ DEVIATIONS = (
         ("mistralai-Ministral-3-14B-Reasoning-2512",),
     ),
     Deviation(
+        "llama-server has another name for old reasoning than this template; here the template gets what it asks for.",
+        ("tool called after reasoning",),
+        ("upstage-Solar-Open-100B",),
+    ),
+    Deviation(
         "llama-server loses the answer of a message that has reasoning; here it is there.",
         ("reasoning",),
         ("unsloth-mistral-Devstral-Small-2507",),

@@ -74,8 +74,8 @@ FORMS: Mapping[str, Form] = {
     ),
     "solar": HeadedForm(
         ("<|tool_call:begin|>",),
-        ("<|tool_calls|>", "<|calls|>"),
-        in_thoughts=("<|tool_calls|>", "<|tool_call:begin|>"),
+        ("<|end|>", "<|begin|>assistant", "<|content|>", "<|tool_calls|>", "<|calls|>"),
+        in_thoughts=("<|end|>",),
         separators=("<|tool_call:name|>", "<|tool_call:args|>"),
         closings=("<|tool_call:end|>",),
         last=True,
