@@ -29,14 +29,14 @@ def slot_of(sequence: Sequence) -> Slot:
 
 def build(plan: Plan) -> Call:
     """One-row sequences first, each kind in order of its ids: split memories take them in one pass then."""
-    parts = [(sequence, 1) for sequence in sorted(plan.rows, key=_id)]
-    parts += sorted(plan.chunks, key=lambda part: _id(part[0]))
-    tokens: list[TokenArray] = []
-    positions: list[TokenArray] = []
-    ids: list[TokenArray] = []
-    outputs: list[tuple[Sequence, int]] = []
-    size = 0
-    for sequence, count in parts:
+    rows = sorted(plan.rows, key=_id)
+    chunks = sorted(plan.chunks, key=lambda part: _id(part[0]))
+    tokens: list[TokenArray] = [np.array([sequence.tokens.last for sequence in rows], np.int32)]
+    positions: list[TokenArray] = [np.array([sequence.evaluated for sequence in rows], np.int32)]
+    ids: list[TokenArray] = [np.array([_id(sequence) for sequence in rows], np.int32)]
+    outputs: list[tuple[Sequence, int]] = [(sequence, row) for row, sequence in enumerate(rows)]
+    size = len(rows)
+    for sequence, count in chunks:
         start = sequence.evaluated
         tokens.append(sequence.next_tokens(count))
         positions.append(np.arange(start, start + count, dtype=np.int32))
@@ -47,7 +47,7 @@ def build(plan: Plan) -> Call:
     flags = np.zeros(size, np.int8)
     flags[[row for _, row in outputs]] = 1
     batch = Batch(np.concatenate(tokens), np.concatenate(positions), np.concatenate(ids), flags)
-    return Call(tuple(parts), batch, tuple(outputs))
+    return Call((*((sequence, 1) for sequence in rows), *chunks), batch, tuple(outputs))
 
 
 def _id(sequence: Sequence) -> int:

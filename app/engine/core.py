@@ -7,7 +7,6 @@ with exactly one `Finished`.
 
 from collections.abc import Callable
 from collections.abc import Sequence as Seq
-from dataclasses import asdict
 
 import numpy as np
 
@@ -203,7 +202,8 @@ class Engine:
     def _make_room_for_rows(self) -> list[Sequence]:
         """The rows of the next step, after parking as many as it takes to give each its cell."""
         running = [sequence for sequence in self._active() if sequence.running]
-        running = choose_rows(running, self._most_running, self._clock())
+        most = self._cost.row_limit.limit(len(running), self._pool.cells.used)
+        running = choose_rows(running, min(most, self._most_running), self._clock())
         while not self._pool.make_free(len(running)):
             victim = max(self._active(), key=lambda sequence: sequence.urgency)
             self._park(victim)
@@ -378,7 +378,7 @@ class Engine:
         running = sum(sequence.running for sequence in active)
         cells = self._pool.cells
         return Counters(
-            **asdict(self._out.totals),
+            **self._out.totals.by_name,
             recent=self._hit_rate.hits,
             rows=len(current.rows),
             chunk=current.chunk_tokens,

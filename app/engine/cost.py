@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from app.engine.row_limit import RowLimit
+
 _FORGETTING = 0.98
 _FIRST_CHUNK = 32
 _OUTLIER = 3.0
@@ -45,6 +47,7 @@ class CostModel:
         self._decode = _Fit(3)
         self._mixed = _Fit(4)
         self._margin = _FIRST_MARGIN
+        self.row_limit = RowLimit()
 
     @property
     def margin(self) -> float:
@@ -63,6 +66,7 @@ class CostModel:
             self._mixed.learn(_mixed(shape), seconds)
         elif shape.rows:
             self._decode.learn(_decode(shape), seconds)
+            self.row_limit.observe(shape.rows, shape.cells, seconds)
 
     def _follow_margin(self, ratio: float) -> None:
         over = ratio > self._margin

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
+from typing import Any
 
 from app.engine.sequence import Sequence
 from app.wire import (
@@ -28,6 +29,11 @@ class Totals:
     parked: int = 0
     interrupted: int = 0
     queue_wait_ms: float = 0.0
+
+    @property
+    def by_name(self) -> dict[str, Any]:
+        """Built for every step, hence without the depth of `dataclasses.asdict`."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class Outbox:

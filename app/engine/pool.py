@@ -119,10 +119,15 @@ class Pool:
         count, most = sum(len(tokens) for _, tokens in parts), self._backend.info.ubatch
         pieces = [min(most, count - done) for done in range(0, count, most)]
         handles = np.concatenate([np.empty(0, np.int32), *map(self.cells.allocate, pieces)])
+        done = 0
         for slot, tokens in parts:
-            slot.cells.extend(handles[: len(tokens)])
-            slot.tokens.extend(tokens)
-            handles = handles[len(tokens) :]
+            if len(tokens) == 1:
+                slot.cells.append(int(handles[done]))
+                slot.tokens.append(int(tokens[0]))
+            else:
+                slot.cells.extend(handles[done : done + len(tokens)])
+                slot.tokens.extend(tokens)
+            done += len(tokens)
 
     @property
     def wants_tips(self) -> bool:

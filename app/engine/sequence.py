@@ -37,6 +37,7 @@ class Sequence:
     submitted_at: float
     sampler: Sampler
     tokens: TokenBuffer = field(init=False)
+    prompt_length: int = field(init=False)
     priority: Priority = field(init=False)
     owner: int = field(init=False)
     slot: Slot | None = None
@@ -55,6 +56,7 @@ class Sequence:
 
     def __post_init__(self) -> None:
         self.tokens = TokenBuffer(np.array(self.submit.tokens, np.int32))
+        self.prompt_length = self.tokens.length
         self.priority = self.submit.priority
         self.owner = self.submit.owner
 
@@ -63,21 +65,17 @@ class Sequence:
         return self.submit.request_id
 
     @property
-    def prompt_length(self) -> int:
-        return len(self.submit.tokens)
-
-    @property
     def written(self) -> int:
-        return len(self.tokens) - self.prompt_length
+        return self.tokens.length - self.prompt_length
 
     @property
     def evaluated(self) -> int:
-        return self.slot.length if self.slot else 0
+        return self.slot.tokens.length if self.slot is not None else 0
 
     @property
     def remaining(self) -> int:
         """Tokens that must be evaluated before the next one can be chosen; 1 while running."""
-        return len(self.tokens) - self.evaluated
+        return self.tokens.length - self.evaluated
 
     @property
     def chunk_limit(self) -> int:
@@ -95,7 +93,9 @@ class Sequence:
     @property
     def running(self) -> bool:
         """Whether its next step is a decode row: all is evaluated but the token that was written last."""
-        return self.slot is not None and self.remaining == 1 and self.written > 0
+        # Asked several times a step for every sequence, hence without the properties above.
+        slot, length = self.slot, self.tokens.length
+        return slot is not None and length - slot.tokens.length == 1 and length > self.prompt_length
 
     @property
     def reading(self) -> bool:

@@ -42,7 +42,7 @@ class Slot:
 
     @property
     def length(self) -> int:
-        return len(self.tokens)
+        return self.tokens.length
 
     @property
     def handles(self) -> Handles:

@@ -20,6 +20,8 @@ _STEP = 256
 _MOST_POOL = int(RANGES["pool_tokens"][1])
 _MOST_SEQUENCES = int(RANGES["sequences"][1])
 _UNKNOWN_CONTEXT = 32_768
+_AUTO_SEQUENCES = 16
+"""More in one step still bring more tokens a second on two cores (SmolLM2: 124 with 8, 144 with 16), at the same gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,13 @@ def _recipes(profile: Profile, model: Footprint, machine: Machine) -> Iterator[_
         case "auto":
             roomy = min(max(context, _GROWING.pool), 2 * _GROWING.pool)
             # Nobody has asked for it, so that no pool is taken here that the model would notice.
-            yield replace(_GROWING, kv_types=("f16", "q8_0"), share=0.5, most_pool=roomy)
+            yield replace(
+                _GROWING,
+                kv_types=("f16", "q8_0"),
+                share=0.5,
+                most_pool=roomy,
+                most_sequences=_AUTO_SEQUENCES,
+            )
             yield replace(_DEVELOPMENT, kv_types=("f16", "q8_0"))
             yield _EDGE
 

@@ -44,7 +44,13 @@ def words_in(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("pool", "rounds"), [(PARAMS.pool_tokens, ROUNDS), (1024, 10)], ids=["roomy", "crowded"]
+    ("pool", "rounds"),
+    [
+        pytest.param(PARAMS.pool_tokens, 6, id="roomy"),
+        pytest.param(1024, 6, id="crowded"),
+        pytest.param(PARAMS.pool_tokens, ROUNDS, id="roomy, all rounds", marks=pytest.mark.soak),
+        pytest.param(1024, ROUNDS, id="crowded, all rounds", marks=pytest.mark.soak),
+    ],
 )
 def test_each_chat_sees_its_own_word_only(
     pool: int,

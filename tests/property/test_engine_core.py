@@ -204,7 +204,7 @@ def check(play: Play, stream: EngineStream, submit: Submit, facts: dict[str, Any
         assert (got, end.reason) == (wanted, alone.finished[0])
 
 
-@settings(max_examples=60, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=40, phases=[Phase.explicit, Phase.generate])
 @given(**schedules)
 def test_every_schedule_gives_the_lone_answer(**drawn: Any) -> None:
     every_schedule_gives_the_lone_answer(**drawn)

@@ -1,7 +1,7 @@
 """However a file arrives, in pieces of any size, with breaks at any place and damaged blocks, it comes together."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.hub.journal import BLOCK, block_count, block_length
@@ -16,6 +16,7 @@ def content(size: int) -> bytes:
     )
 
 
+@settings(max_examples=40)
 @given(st.data(), sizes)
 def test_every_missing_byte_is_asked_for_once_and_comes_together(data: st.DataObject, size: int) -> None:  # fmt: skip
     whole = content(size)
