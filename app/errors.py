@@ -4,6 +4,7 @@
     |- ModelError                 a model file cannot be used
     |- TextError                  a template or a text cannot be turned into tokens
     |- ContextFull                a message does not fit, with the numbers
+    |- SamplingError              what was asked of the sampling does not fit the model
     |- EngineError                the engine refused or lost a request
     |  `- EngineDied              the engine's process is gone
     |- StoreError                 the database or the settings file
@@ -46,6 +47,10 @@ class ContextFull(AppError):
         )
         self.needed = needed
         self.available = available
+
+
+class SamplingError(AppError):
+    """What was asked of the sampling does not fit the model."""
 
 
 class EngineError(AppError):

@@ -11,9 +11,9 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import UnionType
-from typing import Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Literal, Union, get_args, get_origin, get_type_hints
 
-from app import paths
+from app import paths, sampling
 from app.sampling import Sampling
 
 Theme = Literal["system", "light", "dark"]
@@ -35,15 +35,9 @@ RANGES: dict[str, tuple[float, float]] = {
     "disk_megabytes": (0, 10_000_000),
     "idle_unload_minutes": (0, 10_080),
     "max_answer_tokens": (0, 1_000_000),
-    "temperature": (0.0, 5.0),
-    "top_k": (0, 100_000),
-    "top_p": (0.0, 1.0),
-    "min_p": (0.0, 1.0),
-    "repeat_penalty": (0.1, 5.0),
-    "presence_penalty": (-2.0, 2.0),
-    "seed": (0, 4_294_967_295),
+    **sampling.LIMITS,
 }
-"""Lowest and highest value of each number, both allowed; also those of `Sampling` (`seed` may be None)."""
+"""Lowest and highest value of each number, both allowed; also those of `Sampling`."""
 
 OWN_NUMBERS = ("pool_tokens", "sequences", "batch", "kv_type", "mmap", "spill_megabytes")
 """What a profile gives, and what the user may set instead; None leaves it to the profile."""
@@ -63,7 +57,8 @@ _FILE_LIMIT = 1_000_000
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All of them.  0 for `threads` means "choose", for `idle_unload_minutes` and `max_answer_tokens` "never"
-    and "no limit"; `model_path` "" means that no model was chosen yet.  Of `OWN_NUMBERS` None is the profile's."""
+    and "no limit"; `model_path` "" means that no model was chosen yet.  Of `OWN_NUMBERS` None is the profile's.
+    `sampling_kept` names what the user set in `sampling` to just what it is by default."""
 
     model_path: str = ""
     profile: Profile = "auto"
@@ -82,11 +77,14 @@ class Settings:
     system_prompt: str = ""
     when_full: WhenFull = "leave_out"
     sampling: Sampling = field(default_factory=Sampling)
+    sampling_kept: tuple[str, ...] = ()
     theme: Theme = "system"
     sidebar_visible: bool = True
 
-
-_T = TypeVar("_T", "Settings", Sampling)
+    @property
+    def sampling_open(self) -> frozenset[str]:
+        """What nobody has chosen: there a model's own recommended values count."""
+        return sampling.untouched(self.sampling).difference(self.sampling_kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +133,8 @@ def check(name: str, value: object, kind: object) -> bool:
         return any(check(name, value, one) for one in get_args(kind))
     if get_origin(kind) is Literal:
         return isinstance(value, str) and value in get_args(kind)
+    if get_origin(kind) is tuple:
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
     if kind is bool or isinstance(value, bool):
         return kind is bool and isinstance(value, bool)
     if kind is float:
@@ -157,27 +157,33 @@ def _checked(raw: dict[str, object]) -> Loaded:
             for name, value in raw.items()
             if name not in _BEFORE_PROFILES or value != _BEFORE_PROFILES[name]
         }
-    sampling_raw = raw.get("sampling", {})
-    sampling = _fill(Sampling(), sampling_raw if isinstance(sampling_raw, dict) else {}, problems)
-    flat = {name: value for name, value in raw.items() if name != "sampling"}
-    settings = _fill(Settings(sampling=sampling), flat, problems)
-    return Loaded(settings, tuple(problems))
+    base = Settings(sampling=_sampling(raw.get("sampling"), problems))
+    return Loaded(_fill(base, raw, problems), tuple(problems))
 
 
-def _fill(base: _T, raw: dict[str, object], problems: list[str]) -> _T:
+def _sampling(raw: object, problems: list[str]) -> Sampling:
+    usual = Sampling()
+    found, bad = sampling.fill(usual, raw if isinstance(raw, dict) else {})
+    problems += [_problem(name, getattr(usual, name)) for name in bad]
+    return found
+
+
+def _fill(base: Settings, raw: dict[str, object], problems: list[str]) -> Settings:
     good: dict[str, object] = {}
-    kinds = get_type_hints(type(base))
+    kinds = get_type_hints(Settings)
     for item in dataclasses.fields(base):
-        default = getattr(base, item.name)
-        if item.name not in raw or item.name == "sampling":
+        name, value = item.name, raw.get(item.name)
+        if name not in raw or name == "sampling":
             continue
-        if check(item.name, raw[item.name], kinds[item.name]):
-            good[item.name] = raw[item.name]
+        if check(name, value, kinds[name]):
+            good[name] = tuple(value) if isinstance(value, list) else value
         else:
-            problems.append(
-                f"The setting “{item.name}” had a wrong value and is now {_words(default)}."
-            )
+            problems.append(_problem(name, getattr(base, name)))
     return dataclasses.replace(base, **good)  # type: ignore[arg-type]
+
+
+def _problem(name: str, default: object) -> str:
+    return f"The setting “{name}” had a wrong value and is now {_words(default)}."
 
 
 def _words(default: object) -> str:

@@ -12,9 +12,9 @@ from enum import IntEnum, StrEnum
 
 from app.device import Device
 from app.dialogue import Calling, ChatLine, Thinking, ThoughtTags, Tool, Wishes
-from app.sampling import Sampling
+from app.sampling import LogProbs, Sampling, Values
 
-PROTOCOL = 4
+PROTOCOL = 5
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 
@@ -148,6 +148,8 @@ class Submit:
     `owner` is the number of the chat whose state this becomes; 0 is nobody's, and is never written to disk.
     `written` of the last tokens are this answer's own, from an earlier life of the engine: the penalties look back on
     them, and the random numbers of a seed go on behind those that chose them.
+    `breakers` has a bit for each token, the first one highest: whether it ends a repetition for DRY.
+    With `top_logprobs` each token comes with its log-probability, and with those of so many others.
     """
 
     request_id: int
@@ -160,6 +162,8 @@ class Submit:
     marks: tuple[int, ...] = ()
     owner: int = 0
     written: int = 0
+    breakers: bytes = b""
+    top_logprobs: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +213,7 @@ class TokenOut:
 
     request_id: int
     token: int
+    logprobs: LogProbs | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +334,7 @@ class VocabularyLoaded:
     Token i is `pieces[ends[i-1]:ends[i]]` (`ends` packed as little-endian uint32); control tokens have an empty
     piece, for they are never shown.  `format_name` says which prompt format is used and `notes` why, if it is
     not the model's own.  `stop` are strings that end every answer, for formats whose turns no token ends.
+    `recommended` are the values of sampling that the file advises.
     """
 
     pieces: bytes
@@ -338,6 +344,7 @@ class VocabularyLoaded:
     notes: tuple[str, ...] = ()
     stop: tuple[str, ...] = ()
     thinking: Thinking = Thinking()
+    recommended: Values = ()
     calling: Calling = Calling()
 
 

@@ -21,7 +21,7 @@ class Invariants:
     """Looks at one engine: `before` and `after` each step, `submitted` and `aborted` when that is done."""
 
     def __init__(self, engine: Engine, backend: TroubledBackend, clock: Clock, most: int) -> None:
-        self._engine, self._backend, self._clock, self._most = engine, backend, clock, most
+        self._engine, self._backend, self._clock, self._fewest = engine, backend, clock, most
         self._running: set[int] = set()
         self._last: dict[int, tuple[float, int]] = {}
         self._steps = self._empty = 0
@@ -72,13 +72,14 @@ class Invariants:
         assert self._urgent <= begun, "an urgent request was not begun"
         self._urgent.clear()
         waits = [name for name in active & self._running if name not in told]
-        if len(active | self._running) <= self._most:
+        if len(active | self._running) <= self._engine.most_rows:
             assert not waits, "a row was left out although there was room for it"
+        self._fewest = min(self._fewest, self._engine.most_rows)
         # The front chat always writes; the others share what is left, each new one first.
         front = sum(one.level == Priority.FRONT for one in self._engine._active() if one.running)
-        if front >= self._most:
+        if front >= self._fewest:
             return
-        turns = -(-len(self._last) // (self._most - front))
+        turns = -(-len(self._last) // (self._fewest - front))
         for name in waits:
             since, steps = self._last[name]
             # A turn ends with the step in which its time is up.

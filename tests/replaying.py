@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from app.engine.backend import Backend, Batch, DecodeResult, Sampler
 from app.engine.context import LlamaBackend
-from app.sampling import Sampling
+from app.sampling import Sampling, fill
 
 Record = dict[str, Any]
 Output = tuple[int, int, npt.NDArray[np.float32]]
@@ -214,12 +214,14 @@ class Replay:
         self.told += record["tokens"]
 
     def _sampler(self, _: int, record: Record) -> None:
-        sampling = Sampling(**record["sampling"])
+        sampling, wrong = fill(Sampling(), record["sampling"])
+        assert not wrong
         self._samplers[record["sampler"]] = self._backend.sampler(
             sampling,
             seed=record["seed"],
             ban_ends=record["ban_ends"],
             written=np.array(record["written"], np.int32),
+            breakers=bytes.fromhex(record["breakers"]),
         )
 
     def _sample(self, _: int, record: Record) -> None:

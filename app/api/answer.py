@@ -45,6 +45,7 @@ _SHUTTING_DOWN = "shutting_down"
 _BROKEN = "The model began a call of a tool, but its arguments did not become JSON; nothing of it may be used."
 _STATUS = {
     "context_length_exceeded": HTTPStatus.BAD_REQUEST,
+    "invalid_value": HTTPStatus.BAD_REQUEST,
     _SHUTTING_DOWN: HTTPStatus.SERVICE_UNAVAILABLE,
     FinishReason.ENGINE_DIED.value: HTTPStatus.SERVICE_UNAVAILABLE,
     FinishReason.CANCELLED.value: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -69,8 +70,10 @@ class Answer:
         """Take events until the end; cancelling this stops the request."""
         try:
             async for event in self._events:
-                if isinstance(event, Text | Thought):
-                    self._append(TextPiece(event.text, isinstance(event, Thought)))
+                if isinstance(event, Text):
+                    self._append(TextPiece(event.text, likelihoods=event.likelihoods))
+                elif isinstance(event, Thought):
+                    self._append(TextPiece(event.text, thought=True))
                 elif isinstance(event, CallEvent):
                     self._call(event)
                 elif isinstance(event, Ended):
@@ -122,14 +125,18 @@ class Answer:
     def _append(self, piece: Piece) -> None:
         if not piece.weight:
             return
-        waiting = sum(piece.weight for piece in self._texts)
-        if self._max_pending is not None and waiting and waiting + piece.weight > self._max_pending:
+        if self._max_pending is not None and not self._has_room(piece, self._max_pending):
             self.end(_failed("The client reads too slowly.", "slow_client"))
             return
         if len(self._texts) >= _MAX_PIECES:
             self._texts = joined(self._texts)
         self._texts.append(piece)
         self._changed.set()
+
+    def _has_room(self, piece: Piece, most: int) -> bool:
+        """One piece of any size always has."""
+        waiting = sum(waiting.weight for waiting in self._texts)
+        return not waiting or waiting + piece.weight <= most
 
 
 def _failed(what: str, code: str) -> Ended:
@@ -214,8 +221,9 @@ class ChatResponse:
                 return self._writer.arguments(piece.index, piece.text)
             call = ToolCall(piece.begun.id, piece.begun.name, piece.text)
             return self._writer.call(piece.index, call)
-        write = self._writer.thought if piece.thought else self._writer.text
-        return write(piece.text)
+        if piece.thought:
+            return self._writer.thought(piece.text)
+        return self._writer.text(piece.text, piece.likelihoods)
 
     def _end_of_stream(self, ended: Ended, *, called: bool) -> bytes:
         if ended.reason in _WHOLE:
@@ -232,8 +240,7 @@ class ChatResponse:
         ended = answer.ended
         if ended.reason not in _WHOLE:
             return _as_error(ended)
-        text, thought, calls = whole(texts)
-        body = self._writer.whole(text, thought, ended.reason, ended.usage, calls)
+        body = self._writer.whole(whole(texts), ended.reason, ended.usage)
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode("ascii")),

@@ -87,7 +87,11 @@ class Routes:
         self._require_model()
         return ChatResponse(
             self._generator.generate(body.request),
-            CompletionWriter(name, include_usage=body.include_usage),
+            CompletionWriter(
+                name,
+                include_usage=body.include_usage,
+                log_probabilities=body.request.top_logprobs is not None,
+            ),
             stream=body.stream,
             keep_alive=self._keep_alive,
             stopping=self._stopping,

@@ -5,7 +5,7 @@ API that would change the answer and is not done here is refused in the same way
 changes nothing (`n` 1).  Any other field is ignored: that is the one rule for invented names.  null
 counts as absent.  NaN, Infinity and numbers of absurd length are refused wherever they stand.
 
-Order of the checks: JSON, the object, `messages`, `model`, numbers, `stop`, switches, fields that are not done.
+Order of the checks: JSON, the object, `messages`, `model`, sampling, numbers, `stop`, switches, fields that are not done.
 """
 
 import json
@@ -13,12 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.api import tools
-from app.chat.models import EFFORTS, ChatMessage, Role, Sampling, clean
+from app.api.fields import Fields
+from app.api.fields import switch as _switch
+from app.api.fields import whole as _whole
+from app.api.fields import wrong as _wrong
+from app.api.sampling_fields import sampling as _sampling
+from app.api.sampling_fields import top_logprobs as _top_logprobs
+from app.chat.models import EFFORTS, ChatMessage, Role, clean
 from app.chat.ports import Request
 from app.errors import RequestError
-from app.settings import RANGES
-
-Fields = dict[str, object]
 
 _MAX_STOPS = 16
 _MAX_DIGITS = 64
@@ -40,10 +43,6 @@ _NOT_DONE: dict[str, tuple[object, ...]] = {
     "functions": ([],),
     "function_call": ("none", "auto"),
     "response_format": ({"type": "text"},),
-    "logprobs": (False,),
-    "top_logprobs": (0,),
-    "logit_bias": ({},),
-    "frequency_penalty": (0, 0.0),
     "modalities": (["text"], []),
     "audio": (),
     "prediction": (),
@@ -81,7 +80,8 @@ def parse_chat(raw: bytes) -> ChatBody:
     fields = _decode(raw, refused)
     messages = _messages(fields.get("messages"))
     model = _model(fields)
-    sampling = _sampling(fields)
+    sampling, sampling_open = _sampling(fields)
+    top_logprobs = _top_logprobs(fields)
     max_tokens = _max_tokens(fields)
     stop = _stop(fields.get("stop"))
     stream = _switch(fields, "stream")
@@ -92,6 +92,9 @@ def parse_chat(raw: bytes) -> ChatBody:
     if refused:
         raise _wrong(_place_of(refused[0], fields), f"a number of JSON, not {refused[0].literal}")
     thinking, effort = _reasoning(fields)
+    toolbox = tools.toolbox(fields)
+    if toolbox.tools and top_logprobs is not None:
+        raise _not_done("logprobs", "they are not given beside tools; leave one of both out")
     request = Request(
         messages,
         sampling,
@@ -100,7 +103,9 @@ def parse_chat(raw: bytes) -> ChatBody:
         ignore_eos,
         thinking=thinking,
         effort=effort,
-        toolbox=tools.toolbox(fields),
+        sampling_open=sampling_open,
+        top_logprobs=top_logprobs,
+        toolbox=toolbox,
     )
     return ChatBody(request, model, stream, include_usage)
 
@@ -138,10 +143,6 @@ def _place_of(wanted: _NotANumber, fields: Fields) -> str:
         elif isinstance(value, list):
             places += [(f"{where}[{index}]", inner) for index, inner in enumerate(value)]
     return "body"
-
-
-def _wrong(param: str, must: str) -> RequestError:
-    return RequestError(f"'{param}' must be {must}.", param=param, code="invalid_value")
 
 
 def _not_done(param: str, what: str) -> RequestError:
@@ -227,41 +228,6 @@ def _model(fields: Fields) -> str | None:
     return value
 
 
-def _sampling(fields: Fields) -> Sampling:
-    usual = Sampling()
-    top_k = _whole(fields, "top_k", RANGES["top_k"])
-    return Sampling(
-        temperature=_number(fields, "temperature", usual.temperature),
-        top_k=usual.top_k if top_k is None else top_k,
-        top_p=_number(fields, "top_p", usual.top_p),
-        min_p=_number(fields, "min_p", usual.min_p),
-        repeat_penalty=_number(fields, "repeat_penalty", usual.repeat_penalty),
-        presence_penalty=_number(fields, "presence_penalty", usual.presence_penalty),
-        seed=_whole(fields, "seed", RANGES["seed"]),
-    )
-
-
-def _number(fields: Fields, name: str, usual: float) -> float:
-    value = fields.get(name)
-    if value is None:
-        return usual
-    low, high = RANGES[name]
-    # The comparison also refuses infinity, which 1e400 becomes.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise _wrong(name, f"a number from {low:g} to {high:g}")
-    return float(value)
-
-
-def _whole(fields: Fields, name: str, limits: tuple[float, float]) -> int | None:
-    value = fields.get(name)
-    if value is None:
-        return None
-    low, high = limits
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise _wrong(name, f"a whole number from {low:.0f} to {high:.0f}")
-    return value
-
-
 def _max_tokens(fields: Fields) -> int | None:
     """The smaller one, where both the old name and the new one are given."""
     limits = (1, _MAX_ANSWER_TOKENS)
@@ -280,13 +246,6 @@ def _stop(value: object) -> tuple[str, ...]:
         if not isinstance(string, str) or not string:
             raise _wrong(f"stop[{index}]", "a string that is not empty")
     return tuple(clean(string) for string in strings)
-
-
-def _switch(fields: Fields, name: str) -> bool:
-    value = fields.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise _wrong(name, "true or false")
-    return bool(value)
 
 
 def _reasoning(fields: Fields) -> tuple[bool | None, str]:

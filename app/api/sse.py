@@ -10,7 +10,10 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 
+from app.api import logprobs
+from app.api.pieces import Whole
 from app.chat.models import FinishReason, ToolCall, Usage
+from app.chat.ports import Likelihood
 
 KEEP_ALIVE = b": keep-alive\n\n"
 """A comment line: says that the server is there, and no client takes it for data."""
@@ -34,19 +37,22 @@ def usage_fields(usage: Usage) -> dict[str, object]:
 
 
 class CompletionWriter:
-    """Writes one completion, as a stream or as a whole."""
+    """Writes one completion, as a stream or as a whole; with `log_probabilities` where these were asked for."""
 
-    def __init__(self, model: str, *, include_usage: bool = False) -> None:
+    def __init__(
+        self, model: str, *, include_usage: bool = False, log_probabilities: bool = False
+    ) -> None:
         self._id = f"chatcmpl-{uuid.uuid4().hex}"
         self._created = int(time.time())
         self._model = model
         self._include_usage = include_usage
+        self._log_probabilities = log_probabilities
 
     def opening(self) -> bytes:
         return self._chunk({"role": "assistant", "content": ""})
 
-    def text(self, text: str) -> bytes:
-        return self._chunk({"content": text})
+    def text(self, text: str, likelihoods: Sequence[Likelihood] = ()) -> bytes:
+        return self._chunk({"content": text}, likelihoods=likelihoods)
 
     def thought(self, text: str) -> bytes:
         """More of what the model thinks, in the field that llama-server and vLLM have for it."""
@@ -70,31 +76,37 @@ class CompletionWriter:
         """`error` is a whole error body, `{"error": {...}}`."""
         return b"data: " + encode(error) + b"\n\n"
 
-    def whole(
-        self,
-        text: str,
-        thought: str,
-        reason: FinishReason,
-        usage: Usage,
-        calls: Sequence[ToolCall] = (),
-    ) -> bytes:
+    def whole(self, answer: Whole, reason: FinishReason, usage: Usage) -> bytes:
         """The body of an answer that is not streamed."""
-        message: dict[str, object] = {"role": "assistant", "content": text}
-        if thought:
-            message["reasoning_content"] = thought
-        if calls:
-            message |= {"content": text or None, "tool_calls": [_call_fields(one) for one in calls]}
+        message: dict[str, object] = {"role": "assistant", "content": answer.text}
+        if answer.thought:
+            message["reasoning_content"] = answer.thought
+        if answer.calls:
+            message["content"] = answer.text or None
+            message["tool_calls"] = [_call_fields(call) for call in answer.calls]
+        wanted = self._log_probabilities
         choice = {
             "index": 0,
             "message": message,
-            "finish_reason": _finish(reason, called=bool(calls)),
-            "logprobs": None,
+            "finish_reason": _finish(reason, called=bool(answer.calls)),
+            "logprobs": logprobs.content(answer.likelihoods) if wanted else None,
         }
         body = self._head("chat.completion") | {"choices": [choice], "usage": usage_fields(usage)}
         return encode(body)
 
-    def _chunk(self, delta: Mapping[str, object], *, finish_reason: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+    def _chunk(
+        self,
+        delta: Mapping[str, object],
+        *,
+        finish_reason: str | None = None,
+        likelihoods: Sequence[Likelihood] = (),
+    ) -> bytes:
+        choice = {
+            "index": 0,
+            "delta": delta,
+            "finish_reason": finish_reason,
+            "logprobs": logprobs.content(likelihoods) if likelihoods else None,
+        }
         return self._event([choice], None)
 
     def _event(self, choices: list[dict[str, object]], usage: Mapping[str, object] | None) -> bytes:

@@ -21,6 +21,7 @@ from app.chat.models import (
     Usage,
 )
 from app.chat.urgency import Urgency
+from app.sampling import Values
 
 # --- generator -----------------------------------------------------------------------------------------------
 
@@ -33,6 +34,8 @@ class Request:
     itself).  `since` is the moment that the template takes for the present (None: the present day): a chat has one
     for good, so that its prompt does not change with the clock.  `may_leave_out` says that the oldest messages are
     left out where not all fit; else such a request is refused.
+    `sampling_open` names the fields of `sampling` that nobody has chosen: there the model's own recommended values
+    count.  With `top_logprobs` the text comes with the likelihoods of its tokens, and of so many others at each place.
     `urgency` may be changed by whoever asked while the request runs.  `owner` is the number of the chat whose state
     this becomes, so that it can be kept over a restart and forgotten with the chat; 0 is nobody's.
     `toolbox` are the tools that the model may call; it is whoever asked that runs them.
@@ -49,6 +52,8 @@ class Request:
     effort: str = ""
     since: float | None = None
     may_leave_out: bool = False
+    sampling_open: frozenset[str] = frozenset()
+    top_logprobs: int | None = None
     toolbox: Toolbox = Toolbox()
 
 
@@ -78,11 +83,31 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True)
+class Chance:
+    """The bytes of a token (none for a control token) and the natural logarithm of its probability."""
+
+    piece: bytes
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """How likely a token was by the model alone, before any sampling, and the `best` at its place, likeliest first."""
+
+    own: Chance
+    best: tuple[Chance, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
-    """More of the answer, in whole characters.  `tokens` new tokens were written for it (0 is possible)."""
+    """More of the answer, in whole characters.  `tokens` new tokens were written for it (0 is possible).
+
+    `likelihoods` of the tokens whose last byte is in it, where the request asked for them.
+    """
 
     text: str
     tokens: int = 1
+    likelihoods: tuple[Likelihood, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +218,8 @@ class ModelState:
 
     `path` is the file that is, or would be, loaded; NONE means that no file was ever chosen, UNLOADED that the
     next request loads it again.  `fraction` and `doing` tell of a load, `error` of a failure.  `can_switch` and
-    `can_effort` say whether the model can be told to reason or not, and how much.
+    `can_effort` say whether the model can be told to reason or not, and how much.  `recommended` are the values of
+    sampling that the model's file advises.
     """
 
     phase: ModelPhase = ModelPhase.NONE
@@ -208,6 +234,7 @@ class ModelState:
     notes: tuple[str, ...] = ()
     can_switch: bool = False
     can_effort: bool = False
+    recommended: Values = ()
 
 
 class AdviceKind(StrEnum):

@@ -277,6 +277,7 @@ class ChatService(Library):
             effort=own.effort,
             since=conversation.created,
             may_leave_out=general.when_full == "leave_out",
+            sampling_open=general.sampling_open if own.sampling is None else frozenset(),
         )
         return request, sending
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from app.chat.ports import CallArguments, CallEvent, Ended, Event, Reading, Text, Thought, Waiting
 from app.client.calls import Calls
+from app.client.likelihoods import Likelihoods
 from app.client.stream import Interrupted, StreamEvent
 from app.client.voice import Voice
 from app.client.written import with_calls
@@ -24,7 +25,8 @@ STARTING_AGAIN = "the engine is starting again"
 class Answer:
     """The text of one request in a chat of at most `context` tokens.  The engine does not tell of the token that ended it.
 
-    `opened` are the tags of reasoning that the prompt ends with, if it does; `calls` reads calls out of the text.
+    `opened` are the tags of reasoning that the prompt ends with, if it does; `calls` reads calls out of the text; with
+    `likely` the text, of an answer without calls, comes with the likelihoods of its tokens.
     """
 
     def __init__(
@@ -34,11 +36,14 @@ class Answer:
         context: int,
         opened: ThoughtTags | None = None,
         calls: CallSplit | None = None,
+        *,
+        likely: bool = False,
     ) -> None:
         self._voice = voice
         self._stream = TextStream(voice.vocabulary, stop, voice.symbols)
         self._split = ThoughtSplit(voice.tags, voice.told(opened), voice.interrupts(calls))
         self._calls = Calls(calls) if calls is not None else None
+        self._likelihoods = Likelihoods(voice) if likely and calls is None else None
         self._context = context
         self._ids: list[int] = []
         self._answered_from: int | None = None
@@ -60,7 +65,7 @@ class Answer:
         for event in events:
             match event:
                 case TokenOut():
-                    self._write(event.token)
+                    self._write(event)
                 case WaitingNow():
                     told += [*self._take(), Waiting(event.place)]
                 case ReadingNow():
@@ -68,9 +73,7 @@ class Answer:
                 case Interrupted() if not self.stopped:
                     told += [*self._take(), Waiting(0, STARTING_AGAIN)]
                 case Finished():
-                    self._grow(self._split.feed(self._stream.flush()))
-                    self._grow(self._split.flush())
-                    self._flush_calls(cut=event.reason is not FinishReason.STOP or self.stopped)
+                    self._flush(cut=event.reason is not FinishReason.STOP or self.stopped)
                     told += [*self._take(), self._end(event)]
         return told + self._take()
 
@@ -89,17 +92,39 @@ class Answer:
             found.append((called, tuple(self._ids[self._answered_from or 0 :])))
         return [(text, ids) for text, ids in found if text and ids]
 
-    def _write(self, token: int) -> None:
+    def _write(self, event: TokenOut) -> None:
         if self.stopped:
             return
         self._written += 1
         self._uncounted += 1
-        self._ids.append(token)
-        parts = self._split.feed(self._stream.feed(token))
+        self._ids.append(event.token)
+        parts = self._split.feed(self._stream.feed(event.token))
         if self._answered_from is None and self._split.answering:
             # Without reasoning before it, it began with the first token, whenever that was decided.
             self._answered_from = len(self._ids) - 1 if self._split.reasoned else 0
         self._grow(parts)
+        if self._likelihoods is not None:
+            self._likelihoods.feed(event)
+            self._likelihoods.come_out(
+                _answer(parts),
+                held=self._stream.held,
+                answering=self._split.answering,
+                over=self.stopped,
+            )
+
+    def _flush(self, *, cut: bool) -> None:
+        """What was held back; `cut`: it was not the model that ended the answer."""
+        parts = self._split.feed(self._stream.flush()) + self._split.flush()
+        self._grow(parts)
+        if self._calls is not None:
+            self._hear(self._calls.flush(cut=cut))
+        if self._likelihoods is not None:
+            self._likelihoods.come_out(
+                _answer(parts),
+                held=self._stream.held,
+                answering=self._split.answering is not False,
+                over=True,
+            )
 
     def _grow(self, parts: Iterable[Part]) -> None:
         for part in parts:
@@ -107,10 +132,6 @@ class Answer:
                 self._hear([part])
             else:
                 self._hear(self._calls.feed(part.text))
-
-    def _flush_calls(self, *, cut: bool) -> None:
-        if self._calls is not None:
-            self._hear(self._calls.flush(cut=cut))
 
     def _hear(self, told: Iterable[Part | CallEvent]) -> None:
         for one in told:
@@ -127,7 +148,10 @@ class Answer:
             _join(told, _event(one) if isinstance(one, Part) else one)
         self._fresh.clear()
         tokens, self._uncounted = self._uncounted, 0
-        return [*told[:-1], replace(told[-1], tokens=tokens)]
+        told[-1] = last = replace(told[-1], tokens=tokens)
+        if self._likelihoods is not None and isinstance(last, Text):
+            told[-1] = replace(last, likelihoods=self._likelihoods.take())
+        return [*told]
 
     def _full(self, finished: Finished) -> str:
         """What is to be said where it is the context that ended the answer."""
@@ -159,3 +183,8 @@ def _join(told: list[Thought | Text | CallEvent], one: Thought | Text | CallEven
         told[-1] = replace(last, text=last.text + one.text)
     else:
         told.append(one)
+
+
+def _answer(parts: Iterable[Part]) -> str:
+    """The text of the answer in these."""
+    return "".join(part.text for part in parts if not part.thought)

@@ -283,6 +283,7 @@ class LocalModel:
                     notes=pair.notes,
                     can_switch=pair.thinking.switch,
                     can_effort=pair.thinking.effort,
+                    recommended=pair.recommended,
                 )
             )
         else:
@@ -298,7 +299,13 @@ class LocalModel:
     def _unloaded(self, error: str) -> None:
         path = self._state.path
         self._show(
-            ModelState(ModelPhase.UNLOADED, path=path, name=PurePath(path).stem, error=error)
+            ModelState(
+                ModelPhase.UNLOADED,
+                path=path,
+                name=PurePath(path).stem,
+                error=error,
+                recommended=self._state.recommended,
+            )
         )
 
     def _cancel_load(self) -> None:

@@ -5,12 +5,13 @@ Either is replaced when it dies, and the other stays.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.chat.models import ChatMessage, Role
 from app.chat.ports import Ended, Request
 from app.client import fitting
 from app.client.answer import Answer
+from app.client.breakers import Breakers
 from app.client.child import OnProgress, Spawn, engine_child, text_child
 from app.client.clock import Clock, LoopClock
 from app.client.engine import EngineClient
@@ -21,8 +22,8 @@ from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written, with_calls
 from app.dialogue import ChatLine, Thinking, Wishes
-from app.errors import AppError, ContextFull, ModelError, TextError
-from app.sampling import Sampling
+from app.errors import AppError, ContextFull, ModelError, SamplingError, TextError
+from app.sampling import Sampling, Values, foreign_bias, taking
 from app.text.stream import Vocabulary
 from app.wire import (
     Finished,
@@ -36,6 +37,9 @@ from app.wire import (
     Usage,
     VocabularyLoaded,
 )
+
+_CODES = {ContextFull: "context_length_exceeded", SamplingError: "invalid_value"}
+"""What programs are told of a request that cannot be."""
 
 _NEXT = ChatLine(Role.USER.value, "x")
 """Stands for the message that the user is still typing."""
@@ -70,7 +74,7 @@ class Pair:
         self._on_change = on_change
         self._written = written
         self._notes: dict[str, None] = {}
-        self._vocabulary: tuple[VocabularyLoaded, Voice] | None = None
+        self._vocabulary: tuple[VocabularyLoaded, Voice, Breakers] | None = None
         self._warmth = Warmth()
         self._forgotten: list[int] = []
         self.engine = EngineClient(
@@ -98,6 +102,11 @@ class Pair:
         """How the model reasons."""
         return self._facts[0].thinking
 
+    @property
+    def recommended(self) -> Values:
+        """The values of sampling that the model's file advises."""
+        return self._facts[0].recommended
+
     async def load(self, on_progress: OnProgress) -> None:
         """Raises AppError with the reason where one of the two fails; `stop` is to be called then too."""
         loaded, greeting = await asyncio.gather(
@@ -105,37 +114,46 @@ class Pair:
         )
         self._notes.update(dict.fromkeys(loaded.notes + greeting.notes))
         vocabulary = Vocabulary(greeting.pieces, greeting.ends)
-        self._vocabulary = (greeting, Voice(vocabulary, greeting.thinking, greeting.calling))
+        voice = Voice(vocabulary, greeting.thinking, greeting.calling)
+        self._vocabulary = (greeting, voice, Breakers(vocabulary))
 
     async def begin(self, request: Request) -> tuple[EngineStream, Answer, int]:
         """Render and submit; the stream, its answer, and how many messages were left out.
 
         Raises AppError, before the engine has heard of it, where that cannot be.
         """
-        greeting, voice = self._facts
+        greeting, voice, breakers = self._facts
+        sampling = taking(request.sampling, greeting.recommended, request.sampling_open)
+        foreign = foreign_bias(sampling, len(voice.vocabulary))
+        if foreign:
+            raise SamplingError(foreign)
         messages, rendered = await self._fitted(request)
         self._notes.update(dict.fromkeys(rendered.notes))
         most = self.loaded.context_tokens
         if len(rendered.tokens) >= most:
             raise ContextFull(len(rendered.tokens), most)
+        flags = await breakers.of(sampling)
         stream = self.engine.submit(
             Submit(
                 0,
                 rendered.tokens,
-                request.sampling,
+                replace(sampling, dry_sequence_breakers=()),  # the engine knows no text
                 max_tokens=request.max_tokens,
                 ignore_eos=request.ignore_eos,
                 end_tokens=greeting.end_tokens,
                 priority=request.urgency.priority,
                 marks=_marks(messages, rendered.spans),
                 owner=request.owner,
+                breakers=flags,
+                top_logprobs=request.top_logprobs,
             )
         )
         # The format's own stop strings are what an end token is elsewhere.
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
         left_out = len(request.messages) - len(messages)
         calls = voice.calls(request.toolbox, folded=rendered.folded)
-        return stream, Answer(voice, stop, most, rendered.opened, calls), left_out
+        likely = request.top_logprobs is not None
+        return stream, Answer(voice, stop, most, rendered.opened, calls, likely=likely), left_out
 
     async def _fitted(self, request: Request) -> tuple[tuple[ChatMessage, ...], Rendered]:
         """The messages that are sent, and their prompt; it may still be too long where nothing can be left out."""
@@ -205,7 +223,7 @@ class Pair:
         if self.engine.over is not None:
             reason, words = self.engine.over
             return Ended(reason, Usage(), words)
-        code = "context_length_exceeded" if isinstance(error, ContextFull) else ""
+        code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), "")
         return Ended(FinishReason.ERROR, Usage(), str(error), code)
 
     def keep(self, answer: Answer, owner: int) -> None:
@@ -224,7 +242,7 @@ class Pair:
         await asyncio.gather(self.engine.stop(), self.text.stop())
 
     @property
-    def _facts(self) -> tuple[VocabularyLoaded, Voice]:
+    def _facts(self) -> tuple[VocabularyLoaded, Voice, Breakers]:
         if self._vocabulary is None:
             raise ModelError("The model is not loaded.")
         return self._vocabulary

@@ -125,10 +125,23 @@ class Backend(Protocol):
         """
         ...
 
+    def log_probabilities(self, output: int) -> npt.NDArray[np.float32]:
+        """A logarithm for each token of the vocabulary, from the logits of this output; before anything is chosen."""
+        ...
+
     def sampler(
-        self, sampling: Sampling, *, seed: int, ban_ends: bool, written: TokenArray
+        self,
+        sampling: Sampling,
+        *,
+        seed: int,
+        ban_ends: bool,
+        written: TokenArray,
+        breakers: bytes = b"",
     ) -> Sampler:
-        """A sampler that goes on as one of this seed would that had chosen the tokens `written`."""
+        """A sampler that goes on as one of this seed would that had chosen the tokens `written`.
+
+        `breakers` has a bit for each token, the first one highest: whether it ends a repetition for DRY.
+        """
         ...
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool: ...

@@ -23,6 +23,7 @@ from app.engine.backend import (
     Sampler,
     TokenArray,
 )
+from app.engine.likelihood import log_softmax
 from app.engine.model import Model
 from app.engine.sampling import LlamaSampler
 from app.errors import ModelError
@@ -101,13 +102,28 @@ class LlamaBackend:
         chosen = logits if len(rows) == len(logits) else logits[list(rows)]
         return [int(token) for token in chosen.argmax(axis=1)]
 
+    def log_probabilities(self, output: int) -> npt.NDArray[np.float32]:
+        return log_softmax(self._logits()[output])
+
     def sampler(
-        self, sampling: Sampling, *, seed: int, ban_ends: bool, written: TokenArray
+        self,
+        sampling: Sampling,
+        *,
+        seed: int,
+        ban_ends: bool,
+        written: TokenArray,
+        breakers: bytes = b"",
     ) -> Sampler:
-        banned = self.info.end_tokens if ban_ends else ()
-        sampler = LlamaSampler(self._api, self._context, sampling, seed, banned)
-        sampler.go_on(written)
-        return sampler
+        return LlamaSampler(
+            self._api,
+            self._context,
+            sampling,
+            seed,
+            self.info.end_tokens if ban_ends else (),
+            written=written,
+            breakers=breakers,
+            vocabulary=self.info.vocabulary,
+        )
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool:
         # -1 is the API's open end, on both sides; a recurrent memory accepts "all" only in that form.

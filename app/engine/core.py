@@ -6,13 +6,13 @@ with exactly one `Finished`.
 """
 
 from collections.abc import Callable
-from collections.abc import Sequence as Seq
 
 import numpy as np
 
 from app.engine.admission import Admission
 from app.engine.backend import Backend, DecodeResult
 from app.engine.batch import Call, build, slot_of
+from app.engine.choice import Choice, choose
 from app.engine.cost import CostModel, Shape
 from app.engine.hit_rate import HitRate
 from app.engine.outbox import Outbox
@@ -50,6 +50,8 @@ class Engine:
         self._backend = backend
         self._info = backend.info
         self._most_running = most_running
+        self.most_rows = most_running
+        """How many rows the last step might carry: fewer than are allowed, where more bring less in all."""
         self._clock = clock
         self._new_seed = new_seed
         self._pace = pace or Pace()
@@ -82,6 +84,7 @@ class Engine:
             seed=seed,
             ban_ends=submit.ignore_eos,
             written=np.array(submit.tokens[start:], np.int32),
+            breakers=submit.breakers,
         )
         self._arrivals += 1
         self._sequences[submit.request_id] = Sequence(
@@ -202,8 +205,9 @@ class Engine:
     def _make_room_for_rows(self) -> list[Sequence]:
         """The rows of the next step, after parking as many as it takes to give each its cell."""
         running = [sequence for sequence in self._active() if sequence.running]
-        most = self._cost.row_limit.limit(len(running), self._pool.cells.used)
-        running = choose_rows(running, min(most, self._most_running), self._clock())
+        worth = self._cost.row_limit.limit(len(running), self._pool.cells.used)
+        self.most_rows = min(worth, self._most_running)
+        running = choose_rows(running, self.most_rows, self._clock())
         while not self._pool.make_free(len(running)):
             victim = max(self._active(), key=lambda sequence: sequence.urgency)
             self._park(victim)
@@ -262,7 +266,8 @@ class Engine:
         self._came_on(call)
         shape = Shape(len(current.rows), current.chunk_tokens, self._pool.cells.used)
         self._cost.observe(shape, seconds)
-        self._choose(call.outputs)
+        for choice in choose(self._backend, call.outputs):
+            self._write(choice)
         return seconds
 
     def _keep_what_was_read(self, call: Call) -> None:
@@ -322,26 +327,14 @@ class Engine:
             if not sequence.wants_token and sequence.remaining <= 1:
                 self._finish(sequence, FinishReason.LENGTH)
 
-    def _choose(self, outputs: Seq[tuple[Sequence, int]]) -> None:
-        """Choose the next token of every sequence with an output; `outputs` gives each its batch row."""
-        greedy = [(index, seq) for index, (seq, _) in enumerate(outputs) if seq.sampler.greedy]
-        best = self._backend.argmax(
-            [index for index, _ in greedy],
-            ban_ends=[sequence.submit.ignore_eos for _, sequence in greedy],
-        )
-        for (_, sequence), token in zip(greedy, best, strict=True):
-            self._write(sequence, token)
-        for sequence, row in outputs:
-            if not sequence.sampler.greedy:
-                self._write(sequence, sequence.sampler.sample(row))
-
-    def _write(self, sequence: Sequence, token: int) -> None:
+    def _write(self, choice: Choice) -> None:
+        sequence, token = choice.sequence, choice.token
         ends = token in self._ends or token in sequence.submit.end_tokens
         if ends and not sequence.submit.ignore_eos:
             self._finish(sequence, FinishReason.STOP)
             return
         sequence.tokens.append(token)
-        self._out.token(sequence, token)
+        self._out.token(choice)
         limit = sequence.submit.max_tokens
         full = len(sequence.tokens) >= self._info.context
         if full or (limit is not None and sequence.written >= limit):

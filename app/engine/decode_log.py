@@ -6,7 +6,7 @@ the `spans` that its sequences have afterwards;
 `{"remove": [sequence, start, end]}`, `{"copy": [source, target, start, end]}`;
 `{"save": sequence, "name"}` and `{"restore": sequence, "name"}` (a name stands for the saved bytes), likewise
 `save_tip` and `load_tip`; `{"argmax": outputs, "ban_ends", "tokens"}`;
-`{"sampler": number, "sampling", "seed", "ban_ends", "written"}` and `{"sample": number, "row", "token"}`.
+`{"sampler": number, "sampling", "seed", "ban_ends", "written", "breakers"}` (in hexadecimal) and `{"sample": number, "row", "token"}`.
 Each has the id of the `thread` that made the call.
 """
 
@@ -18,6 +18,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TextIO
+
+import numpy as np
+import numpy.typing as npt
 
 from app.engine.backend import (
     Backend,
@@ -93,13 +96,24 @@ class LoggedBackend:
             self._write(argmax=list(rows), ban_ends=list(ban_ends), tokens=tokens)
         return tokens
 
+    def log_probabilities(self, output: int) -> npt.NDArray[np.float32]:
+        return self._inner.log_probabilities(output)
+
     def sampler(
-        self, sampling: Sampling, *, seed: int, ban_ends: bool, written: TokenArray
+        self,
+        sampling: Sampling,
+        *,
+        seed: int,
+        ban_ends: bool,
+        written: TokenArray,
+        breakers: bytes = b"",
     ) -> Sampler:
-        inner = self._inner.sampler(sampling, seed=seed, ban_ends=ban_ends, written=written)
+        inner = self._inner.sampler(
+            sampling, seed=seed, ban_ends=ban_ends, written=written, breakers=breakers
+        )
         number = next(self._numbers)
         facts = {"sampling": asdict(sampling), "seed": seed, "ban_ends": ban_ends}
-        self._write(sampler=number, **facts, written=written.tolist())
+        self._write(sampler=number, **facts, written=written.tolist(), breakers=breakers.hex())
         return LoggedSampler(inner, number, self._write)
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool:

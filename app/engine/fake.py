@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.engine.backend import BackendInfo, Batch, DecodeResult, MemoryKind, TokenArray
+from app.engine.likelihood import LogArray, log_softmax
 from app.sampling import Sampling
 
 END = 0
@@ -23,7 +24,7 @@ WINDOW = 12
 
 class FakeSampler:
     """Shifts the best token by a hash of the seed and the number of tokens chosen so far, and with penalties of these
-    tokens too."""
+    tokens too, with DRY also of its breakers."""
 
     def __init__(
         self,
@@ -33,9 +34,11 @@ class FakeSampler:
         *,
         ban_ends: bool,
         written: TokenArray,
+        breakers: bytes,
     ) -> None:
-        self._penalises = sampling.repeat_penalty != 1.0 or sampling.presence_penalty != 0.0
-        self.greedy = sampling.temperature <= 0 and not self._penalises
+        self._breakers = breakers if sampling.dries else b""
+        self._remembers = sampling.penalises or sampling.dries
+        self.greedy = sampling.plain
         self._backend = backend
         self._seed = seed
         self._ban_ends = ban_ends
@@ -43,8 +46,8 @@ class FakeSampler:
 
     def sample(self, row: int) -> int:
         index = self._backend.output_rows.index(row)
-        penalised = self._history[-WINDOW:] if self._penalises else []
-        shift = _hash(self._seed, len(self._history), *penalised) % 5
+        penalised = self._history[-WINDOW:] if self._remembers else []
+        shift = _hash(self._seed, len(self._history), *penalised, *self._breakers) % 5
         best = self._backend.argmax([index], ban_ends=[self._ban_ends])[0]
         self._history.append((best + shift) % self._backend.info.vocabulary or 1)
         return int(self._history[-1])
@@ -115,11 +118,25 @@ class FakeBackend:
         best = [self._next[row] for row in rows]
         return [token or 1 if ban else token for token, ban in zip(best, ban_ends, strict=True)]
 
+    def log_probabilities(self, output: int) -> LogArray:
+        """The best token is e times as likely as any other."""
+        logits = np.zeros(self.info.vocabulary, np.float32)
+        logits[self._next[output]] = 1
+        return log_softmax(logits)
+
     def sampler(
-        self, sampling: Sampling, *, seed: int, ban_ends: bool, written: TokenArray
+        self,
+        sampling: Sampling,
+        *,
+        seed: int,
+        ban_ends: bool,
+        written: TokenArray,
+        breakers: bytes = b"",
     ) -> FakeSampler:
         self.open_samplers += 1
-        return FakeSampler(self, sampling, seed, ban_ends=ban_ends, written=written)
+        return FakeSampler(
+            self, sampling, seed, ban_ends=ban_ends, written=written, breakers=breakers
+        )
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool:
         highest = self.span(sequence)[1]

@@ -4,6 +4,7 @@ from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from typing import Any
 
+from app.engine.choice import Choice
 from app.engine.sequence import Sequence
 from app.wire import (
     Counters,
@@ -50,8 +51,8 @@ class Outbox:
     def has_news(self) -> bool:
         return bool(self._finished)
 
-    def token(self, sequence: Sequence, token: int) -> None:
-        self._tokens.append(TokenOut(sequence.id, token))
+    def token(self, choice: Choice) -> None:
+        self._tokens.append(TokenOut(choice.sequence.id, choice.token, choice.logprobs))
         self.totals.written += 1
 
     def counts(self, sequence: Sequence, hits: int, waited: float) -> None:

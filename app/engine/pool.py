@@ -121,12 +121,7 @@ class Pool:
         handles = np.concatenate([np.empty(0, np.int32), *map(self.cells.allocate, pieces)])
         done = 0
         for slot, tokens in parts:
-            if len(tokens) == 1:
-                slot.cells.append(int(handles[done]))
-                slot.tokens.append(int(tokens[0]))
-            else:
-                slot.cells.extend(handles[done : done + len(tokens)])
-                slot.tokens.extend(tokens)
+            slot.extend(tokens, handles[done : done + len(tokens)])
             done += len(tokens)
 
     @property
@@ -390,8 +385,7 @@ class Pool:
         taken = np.zeros(len(handles), np.bool_)
         taken[start - blob.start : segment.end - blob.start] = True
         self.cells.release(handles[~taken], busy=True)
-        slot.cells.extend(handles[taken])
-        slot.tokens.extend(wanted[start : segment.end])
+        slot.extend(wanted[start : segment.end], handles[taken])
         self.restored += segment.end - start
         return True
 

@@ -1,91 +1,86 @@
-"""One request's sampler chain in llama.cpp: its own history, its own random numbers.
+"""One request's way to choose tokens in llama.cpp: its own history, its own random numbers.
 
-Order: banned tokens, penalties, top-k, top-p, min-p, temperature, draw.  A greedy request without penalties has
-no chain: the backend chooses for all of those at once.
+A plain greedy request has no chain: the backend chooses for all of those at once.
 """
 
 import ctypes
+import random
 from typing import Any
 
+import numpy as np
+
 from app.engine.backend import TokenArray
+from app.engine.chain import Chain
+from app.engine.dry import Dry
 from app.sampling import Sampling
-
-_PENALTY_WINDOW = 256
-"""Tokens of the answer that the penalties look back on."""
-
-_SHORTLIST = 1024
-"""Top-k that stands in for "off": without one, top-p sorts the whole vocabulary (3 to 8 ms a token)."""
 
 
 class LlamaSampler:
-    """A chain over the logits of one context."""
+    """Over the logits of one context, as one that had chosen the tokens `written` with this seed.
+
+    XTC acts on some tokens and not on others: there are two chains for it, one with and one without, that follow each
+    other, and a coin.  (llama.cpp's own coin is tossed only where there are several candidates, so that nobody could
+    say how often it was when an answer goes on in another engine.)
+    """
 
     def __init__(
-        self, api: Any, context: Any, sampling: Sampling, seed: int, banned: tuple[int, ...]
+        self,
+        api: Any,
+        context: Any,
+        sampling: Sampling,
+        seed: int,
+        banned: tuple[int, ...],
+        *,
+        written: TokenArray,
+        breakers: bytes = b"",
+        vocabulary: int = 0,
     ) -> None:
         self._api = api
         self._context = context
-        self._penalises = sampling.repeat_penalty != 1.0 or sampling.presence_penalty != 0.0
-        self.greedy = sampling.temperature <= 0 and not self._penalises
-        self._draw: Any = None
-        self._chain = None if self.greedy else self._build(sampling, seed, banned)
-
-    def go_on(self, written: TokenArray) -> None:
-        """Be as if these tokens had been chosen here: they count for the penalties, and each took a random number."""
-        if self._chain is None:
-            return
-        if self._penalises:
-            for token in written[-_PENALTY_WINDOW:]:
-                self._api.llama_sampler_accept(self._chain, int(token))
-        if self._draw is not None:
-            self._draw_in_vain(len(written))
-
-    def _draw_in_vain(self, times: int) -> None:
-        # Two candidates, for with one alone some versions draw nothing.
-        api = self._api
-        pair = (api.llama_token_data * 2)(*(api.llama_token_data(one, 0.0, 0.0) for one in (0, 1)))
-        for _ in range(times):
-            candidates = api.llama_token_data_array(pair, 2, -1, False)
-            api.llama_sampler_apply(self._draw, ctypes.byref(candidates))
+        self._vocabulary = vocabulary
+        self.greedy = sampling.plain
+        self._coin = random.Random(seed)
+        self._excluded = sampling.xtc_probability if sampling.excludes else 0.0
+        self._dry = Dry(sampling, breakers, vocabulary) if sampling.dries else None
+        kinds = () if self.greedy else (False, True) if sampling.excludes else (False,)
+        self._chains = tuple(
+            Chain(api, context, sampling, seed, banned, excluding=kind, written=len(written))
+            for kind in kinds
+        )
+        if not self.greedy:
+            self._go_on(written)
 
     def sample(self, row: int) -> int:
-        return int(self._api.llama_sampler_sample(self._chain, self._context, row))
+        if self._dry is not None:
+            self._penalise(self._dry, row)
+        token = self._chains[0].sample(row) if len(self._chains) == 1 else self._toss(row)
+        if self._dry is not None:
+            self._dry.accept(token)
+        return token
 
     def close(self) -> None:
-        if self._chain is not None:
-            self._api.llama_sampler_free(self._chain)
-            self._chain = self._draw = None
+        for chain in self._chains:
+            chain.close()
 
-    def _build(self, sampling: Sampling, seed: int, banned: tuple[int, ...]) -> Any:
-        api = self._api
-        vocabulary = int(
-            api.llama_vocab_n_tokens(api.llama_model_get_vocab(api.llama_get_model(self._context)))
-        )
-        chain = api.llama_sampler_chain_init(api.llama_sampler_chain_default_params())
-        if banned:
-            biases = (api.llama_logit_bias * len(banned))(
-                *(api.llama_logit_bias(token, -float("inf")) for token in banned)
-            )
-            self._add(chain, api.llama_sampler_init_logit_bias(vocabulary, len(banned), biases))
-        if self._penalises:
-            penalties = api.llama_sampler_init_penalties(
-                vocabulary, _PENALTY_WINDOW, sampling.repeat_penalty, 0.0, sampling.presence_penalty
-            )
-            self._add(chain, penalties)
-        if sampling.temperature <= 0:
-            self._add(chain, api.llama_sampler_init_greedy())
-            return chain
-        self._add(chain, api.llama_sampler_init_top_k(sampling.top_k or _SHORTLIST))
-        if sampling.top_p < 1:
-            self._add(chain, api.llama_sampler_init_top_p(sampling.top_p, 1))
-        if sampling.min_p > 0:
-            self._add(chain, api.llama_sampler_init_min_p(sampling.min_p, 1))
-        self._add(chain, api.llama_sampler_init_temp(ctypes.c_float(sampling.temperature)))
-        self._draw = api.llama_sampler_init_dist(seed & 0xFFFFFFFF)
-        self._add(chain, self._draw)
-        return chain
+    def _toss(self, row: int) -> int:
+        chosen = self._coin.random() < self._excluded
+        token = self._chains[chosen].sample(row)
+        self._chains[not chosen].follow(token)
+        return token
 
-    def _add(self, chain: Any, sampler: Any) -> None:
-        if not sampler:
-            raise RuntimeError("llama.cpp refused a sampler")
-        self._api.llama_sampler_chain_add(chain, sampler)
+    def _go_on(self, written: TokenArray) -> None:
+        for token in written.tolist():
+            self._coin.random()
+            for chain in self._chains:
+                chain.follow(token)
+            if self._dry is not None:
+                self._dry.accept(token)
+
+    def _penalise(self, dry: Dry, row: int) -> None:
+        """In the logits themselves, which belong to this request alone until the next decode."""
+        pointer = self._api.llama_get_logits_ith(self._context, row)
+        address = ctypes.cast(pointer, ctypes.c_void_p).value
+        if address is None:
+            raise RuntimeError("llama.cpp gave no logits for a row that asked for some")
+        buffer = (ctypes.c_float * self._vocabulary).from_address(address)
+        dry.penalise(np.ctypeslib.as_array(buffer))

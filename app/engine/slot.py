@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from app.engine.backend import TokenArray
 from app.engine.blob import Segment, Tip
 from app.engine.cells import Handles
 from app.engine.prefix import Held
@@ -47,6 +48,16 @@ class Slot:
     @property
     def handles(self) -> Handles:
         return self.cells.view
+
+    def extend(self, tokens: TokenArray, handles: Handles) -> None:
+        """These tokens were evaluated at the end, into these cells."""
+        if len(tokens) == 1:
+            # Every row of every step: putting in a number is quicker than putting in an array.
+            self.tokens.append(int(tokens[0]))
+            self.cells.append(int(handles[0]))
+        else:
+            self.tokens.extend(tokens)
+            self.cells.extend(handles)
 
 
 @dataclass(frozen=True, slots=True)

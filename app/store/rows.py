@@ -6,7 +6,6 @@ import sqlite3
 import sys
 from array import array
 from collections.abc import Sequence
-from typing import get_type_hints
 
 from app.chat.models import (
     EFFORTS,
@@ -20,6 +19,7 @@ from app.chat.models import (
     Usage,
     clean,
 )
+from app.sampling import fill
 from app.settings import check
 
 CONVERSATION = "id, title, created, updated, draft, unread, settings"
@@ -125,11 +125,4 @@ def settings_from(text: str) -> ConversationSettings:
 
 
 def _sampling(raw: object) -> Sampling | None:
-    if not isinstance(raw, dict):
-        return None
-    usual = Sampling()
-    good: dict[str, object] = {}
-    for name, kind in get_type_hints(Sampling).items():
-        if name in raw and check(name, raw[name], kind):
-            good[name] = float(raw[name]) if kind is float else raw[name]
-    return dataclasses.replace(usual, **good)  # type: ignore[arg-type]
+    return fill(Sampling(), raw)[0] if isinstance(raw, dict) else None

@@ -10,6 +10,7 @@ from app.text import formats, reasoning
 from app.text.calls.learning import learn
 from app.text.marks import Plain
 from app.text.prompt import MAX_CHARACTERS, Composer, ToolTemplate
+from app.text.recommended import advised
 from app.text.tokens import Encoder
 from app.text.vocabulary import LlamaVocabulary
 
@@ -48,15 +49,17 @@ class TextSession:
 
     def loaded(self) -> wire.VocabularyLoaded:
         """What the app needs to know."""
+        values, remarks = advised(self._vocabulary.advised)
         return wire.VocabularyLoaded(
             pieces=self._vocabulary.pieces,
             ends=self._vocabulary.ends,
             end_tokens=self.end_tokens,
             format_name=self.format.name,
-            notes=(*self.format.notes, *((_DATED,) if self.dated else ())),
+            notes=(*self.format.notes, *((_DATED,) if self.dated else ()), *remarks),
             stop=self.format.stop,
             thinking=self.thinking,
             calling=self.calling,
+            recommended=values,
         )
 
     def render(self, request: wire.Render) -> wire.Rendered | wire.TextFailed:

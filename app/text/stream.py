@@ -8,7 +8,8 @@ tokens, and a piece that cannot begin a stop string comes out of the very `feed`
 import codecs
 import sys
 from array import array
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 
 _NONE: Mapping[int, str] = {}
 
@@ -40,6 +41,16 @@ class Vocabulary:
         start = self._ends[token - 1] if token else 0
         return self._pieces[start : self._ends[token]]
 
+    def holding(self, text: bytes) -> Iterator[int]:
+        """The tokens that have these bytes, at least one, in them."""
+        at = self._pieces.find(text)
+        while at >= 0:
+            token = bisect_right(self._ends, at)
+            whole = at + len(text) <= self._ends[token]
+            if whole:
+                yield token
+            at = self._pieces.find(text, self._ends[token] if whole else at + 1)
+
     def join(self, tokens: Iterable[int]) -> bytes:
         """The bytes of all `tokens` in a row."""
         return b"".join(map(self.piece, tokens))
@@ -63,6 +74,11 @@ class TextStream:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._matchers = [_Matcher(text) for text in stop if text]
         self._held = ""
+
+    @property
+    def held(self) -> int:
+        """Bytes that were fed and have not come out; once `stopped`, those that never will."""
+        return len(self._held.encode()) + len(self._decoder.getstate()[0])
 
     def feed(self, token: int) -> str:
         """The text that is certain now."""
@@ -92,7 +108,7 @@ class TextStream:
             matched = max((matcher.advance(character) for matcher in self._matchers), default=0)
             if matched:
                 self.stopped = True
-                self._held = ""
+                self._held = text[index - matched :]
                 return text[: index - matched]
         keep = max((matcher.matched for matcher in self._matchers), default=0)
         self._held = text[len(text) - keep :]

@@ -12,6 +12,7 @@ from typing import Any
 
 from app import llama, modelfile
 from app.errors import ModelError
+from app.text import recommended
 from app.text.control import ControlToken, ControlTokens
 from app.text.stream import Vocabulary
 
@@ -23,7 +24,7 @@ class LlamaVocabulary:
     """Tokens, texts and templates of one model file; `close` frees it.  For one thread.
 
     Raises ModelError where the file cannot be used.  `templates` maps the names of chat templates ("" for the
-    model's main one) to their bytes as they stand in the file.
+    model's main one) to their bytes as they stand in the file; `advised` are the texts of the values of sampling in it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,6 +49,7 @@ class LlamaVocabulary:
         self.eos = self._token(self._llama.llama_vocab_eos(self._vocab))
         self.add_bos: bool = self._llama.llama_vocab_get_add_bos(self._vocab)
         self.templates = self._templates()
+        self.advised = self._texts(recommended.PREFIX)
         self._adds_blank = self.vocabulary.join(self._raw(b"a")) == b" a"
 
     def close(self) -> None:
@@ -136,14 +138,26 @@ class LlamaVocabulary:
         return token if 0 <= token < self.size else None
 
     def _templates(self) -> dict[str, bytes]:
+        main = f"{_TEMPLATE_KEY}."
+        found = self._under(_TEMPLATE_KEY)
+        return {
+            key[len(main) :]: text
+            for key, text in found.items()
+            if key == _TEMPLATE_KEY or key.startswith(main)
+        }
+
+    def _texts(self, prefix: str) -> dict[str, str]:
+        return {key: text.decode("utf-8", "replace") for key, text in self._under(prefix).items()}
+
+    def _under(self, prefix: str) -> dict[str, bytes]:
+        """The values, as texts, of all keys that begin so."""
         found: dict[str, bytes] = {}
         for index in range(self._llama.llama_model_meta_count(self._model)):
             key = self._meta(self._llama.llama_model_meta_key_by_index, index).decode(
                 "utf-8", "replace"
             )
-            if key == _TEMPLATE_KEY or key.startswith(f"{_TEMPLATE_KEY}."):
-                name = key[len(_TEMPLATE_KEY) + 1 :]
-                found[name] = self._meta(self._llama.llama_model_meta_val_str_by_index, index)
+            if key.startswith(prefix):
+                found[key] = self._meta(self._llama.llama_model_meta_val_str_by_index, index)
         return found
 
     def _meta(self, call: Any, index: int) -> bytes:

@@ -22,7 +22,7 @@ from PySide6.QtGui import (
     QWindow,
 )
 from PySide6.QtWidgets import QAccessibleWidget, QWidget
-from shiboken6 import isValid
+from shiboken6 import VoidPtr, isValid
 
 from app.chat.models import Message, Status
 from app.ui.rich_text import cut, units
@@ -134,7 +134,8 @@ class MessageItem(QAccessibleInterface):
         return QGuiApplication.palette().base().color()
 
     def interface_cast(self, t: QAccessible.InterfaceType) -> builtins.object:  # type: ignore[override]
-        return self._text if t is QAccessible.InterfaceType.TextInterface else None
+        # None is no pointer for PySide 6.11: it ends the process, as soon as a screen reader asks for another interface.
+        return self._text if t is QAccessible.InterfaceType.TextInterface else VoidPtr(0)
 
 
 class TranscriptList(QAccessibleWidget):

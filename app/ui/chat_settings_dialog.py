@@ -1,5 +1,6 @@
 """What one chat may have of its own: instructions, answer length, sampling."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
@@ -8,12 +9,14 @@ from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.chat.models import Conversation, ConversationSettings, Effort
 from app.chat.ports import ModelState
+from app.sampling import taking
 from app.settings import Settings
 from app.ui import geometry, theme
 from app.ui.conversation_model import shown_title
 from app.ui.fields import Form, Item, Tick
 from app.ui.plain import ElidedLabel
-from app.ui.settings_dialog import SAMPLING_ITEMS, buttons
+from app.ui.sampling_form import SamplingForm
+from app.ui.settings_dialog import buttons
 
 _T = TypeVar("_T")
 _PROMPT = (Item("system_prompt", "Instructions"),)
@@ -45,9 +48,11 @@ class _Reasoning:
 class Own(QWidget, Generic[_T]):
     """A form that counts only where its box is ticked; else the general setting does."""
 
-    def __init__(self, name: str, label: str, ticked: bool, form: Form[_T]) -> None:
+    def __init__(
+        self, name: str, label: str, ticked: bool, form: QWidget, value: Callable[[], _T]
+    ) -> None:
         super().__init__()
-        self._form = form
+        self._value = value
         self._box = Tick(label, self)
         self._box.setObjectName(name)
         self._box.setAccessibleName(label)
@@ -60,9 +65,13 @@ class Own(QWidget, Generic[_T]):
         layout.addWidget(self._box)
         layout.addWidget(form)
 
+    @property
+    def ticked(self) -> bool:
+        return self._box.isChecked()
+
     def value(self) -> _T | None:
         """What is in the form, or None for the general setting."""
-        return self._form.value() if self._box.isChecked() else None
+        return self._value() if self.ticked else None
 
 
 class ChatSettingsDialog(QDialog):
@@ -81,23 +90,29 @@ class ChatSettingsDialog(QDialog):
         self.setWindowModality(Qt.WindowModality.WindowModal)
         own = self._own = conversation.settings
         base = _over(general, own)
+        prompt, limit = Form(base, _PROMPT, "chat"), Form(base, _LIMIT, "chat")
         self._prompt = Own(
             "chat_own_prompt",
             "Instructions of its own",
             own.system_prompt is not None,
-            Form(base, _PROMPT, "chat"),
+            prompt,
+            prompt.value,
         )
         self._limit = Own(
             "chat_own_limit",
             "Answer length of its own",
             own.max_answer_tokens is not None,
-            Form(base, _LIMIT, "chat"),
+            limit,
+            limit.value,
         )
+        usual = taking(general.sampling, model.recommended, general.sampling_open)
+        self._sampling_form = SamplingForm(own.sampling or usual, "chat")
         self._sampling = Own(
             "chat_own_sampling",
             "Sampling of its own",
             own.sampling is not None,
-            Form(base.sampling, SAMPLING_ITEMS, "chat"),
+            self._sampling_form,
+            self._sampling_form.value,
         )
         rows = [
             item
@@ -107,6 +122,10 @@ class ChatSettingsDialog(QDialog):
         self._reasoning = Form(_Reasoning.of(own), rows, "chat") if rows else None
         self._lay_out(shown_title(conversation))
         geometry.fit_dialog(self, 520, 640)
+
+    def accept(self) -> None:
+        if not (self._sampling.ticked and self._sampling_form.refuses()):
+            super().accept()
 
     def value(self) -> ConversationSettings:
         """The chat's own settings, None where the general one counts."""
@@ -149,5 +168,4 @@ def _over(general: Settings, own: ConversationSettings) -> Settings:
         general,
         system_prompt=general.system_prompt if prompt is None else prompt,
         max_answer_tokens=general.max_answer_tokens if limit is None else limit,
-        sampling=own.sampling or general.sampling,
     )

@@ -44,6 +44,7 @@ from PySide6.QtWidgets import (
 
 from app import settings
 from app.ui import icons, theme
+from app.ui.listed import NOTATIONS, Listed
 from app.ui.plain import Label
 
 _T = TypeVar("_T")
@@ -82,13 +83,15 @@ class TextField(QLineEdit):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One row of a form.  `special` is what the lowest value is called, `choices` what choices are called."""
+    """One row of a form.  `special` is what the lowest value is called, `choices` what choices are called; `tip` is a
+    sentence that a pointer over the row brings up."""
 
     name: str
     label: str
     hint: str = ""
     special: str = ""
     choices: tuple[str, ...] = ()
+    tip: str = ""
 
 
 class Choice(QComboBox):
@@ -196,6 +199,11 @@ class Form(QWidget, Generic[_T]):
         """Give this row the keyboard."""
         self._editors[name].setFocus()
 
+    def problem(self, name: str) -> str:
+        """What is wrong with what was typed into this row, or ""."""
+        editor = self._editors[name]
+        return editor.problem if isinstance(editor, Listed) else ""
+
     def explain(self, name: str, words: str) -> None:
         """Say this under the row, which needs a hint to begin with."""
         if self._words[name].text() != words:
@@ -214,7 +222,8 @@ class Form(QWidget, Generic[_T]):
         editor = self._editor(item, getattr(self._base, item.name))
         editor.setObjectName(f"{prefix}_{item.name}")
         editor.setAccessibleName(item.label)
-        editor.setAccessibleDescription(item.hint)
+        editor.setAccessibleDescription(item.hint or item.tip)
+        editor.setToolTip(item.tip)
         editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         editor.installEventFilter(self)
         if not isinstance(editor, QPlainTextEdit):
@@ -224,6 +233,7 @@ class Form(QWidget, Generic[_T]):
         self._listen(item.name, editor)
         label = Label(item.label, "body", self)
         label.setBuddy(editor)
+        label.setToolTip(item.tip)
         label.setMinimumWidth(theme.px(LABELS))
         label.setFixedHeight(theme.px(theme.CONTROL) + 2)
         layout.addRow(label, self._cell(item, editor))
@@ -246,7 +256,7 @@ class Form(QWidget, Generic[_T]):
         return cell
 
     def _listen(self, name: str, editor: QWidget) -> None:
-        """Hear of changes of the kinds of field that a profile's numbers have."""
+        """Hear of what a person changes."""
         editor.setProperty("row", name)
         match editor:
             case QComboBox():
@@ -255,6 +265,8 @@ class Form(QWidget, Generic[_T]):
                 editor.toggled.connect(self._tell)
             case QSpinBox() | QDoubleSpinBox():
                 editor.valueChanged.connect(self._tell)
+            case QLineEdit():
+                editor.textEdited.connect(self._tell)
 
     def _tell(self, *_: object) -> None:
         if not self._silent:
@@ -267,6 +279,8 @@ class Form(QWidget, Generic[_T]):
             case QCheckBox():
                 editor.setChecked(bool(value))
             case QSpinBox() if isinstance(value, int):
+                editor.setValue(value)
+            case QDoubleSpinBox() if isinstance(value, float):
                 editor.setValue(value)
             case _:
                 raise TypeError(f"no way to write {value!r} into {type(editor).__name__}")
@@ -281,6 +295,8 @@ class Form(QWidget, Generic[_T]):
             return box
         if item.name == "seed":
             return self._seed(value)
+        if item.name in NOTATIONS:
+            return Listed(item.name, value, self)
         if isinstance(value, float):
             return self._fraction(item, value)
         if isinstance(value, int):
@@ -314,6 +330,7 @@ class Form(QWidget, Generic[_T]):
         _indent(box)
         box.setDecimals(2)
         box.setSingleStep(0.05)
+        box.setSpecialValueText(item.special)
         box.setValue(value)
         return box
 
@@ -333,6 +350,8 @@ class Form(QWidget, Generic[_T]):
                 return editor.value()
             case QPlainTextEdit():
                 return editor.toPlainText()
+            case Listed():
+                return editor.value()
             case QLineEdit():
                 highest = int(settings.RANGES[name][1])
                 return min(int(editor.text()), highest) if editor.text() else None

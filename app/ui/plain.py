@@ -8,12 +8,14 @@ from typing import Final
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import Qt as Text
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QStyleOption, QWidget
 
 TITLE_LIMIT: Final = 200
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 _TOOLTIP_LIMIT = 600
+_ONE_LINE = 80
 
 
 def one_line(text: str, limit: int = TITLE_LIMIT) -> str:
@@ -33,8 +35,13 @@ def without_mnemonics(text: str) -> str:
 
 
 def tooltip(text: str) -> str:
-    """A tool tip that shows `text` literally."""
+    """A tool tip that shows `text` literally.
+
+    One that is long becomes rich text, for only that is wrapped; screen readers read out its tags, hence no other.
+    """
     cut = text if len(text) <= _TOOLTIP_LIMIT else f"{text[:_TOOLTIP_LIMIT]}…"
+    if len(cut) <= _ONE_LINE and not Text.mightBeRichText(cut):
+        return cut
     escaped = cut.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return f"<div>{escaped}</div>" if escaped else ""
 

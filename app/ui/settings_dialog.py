@@ -12,11 +12,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.chat.ports import ModelState
 from app.settings import OWN_NUMBERS, Settings
 from app.sizing.planner import NO_OUTLOOK, Outlook
 from app.ui import geometry, theme
 from app.ui.fields import Form, Item
 from app.ui.plain import Label
+from app.ui.sampling_form import SamplingForm
 from app.ui.settings_profile import ProfileForm
 
 LOAD_FIELDS = ("profile", *OWN_NUMBERS, "threads", "gpu_layers", "pace", "disk_megabytes")
@@ -56,20 +58,11 @@ ANSWER_ITEMS = (
         choices=("Leave out its oldest messages", "Refuse the message"),
     ),
 )
-SAMPLING_ITEMS = (
-    Item("temperature", "Temperature", "0 always takes the likeliest token."),
-    Item("top_k", "Top-k", special="Off"),
-    Item("top_p", "Top-p"),
-    Item("min_p", "Min-p"),
-    Item("repeat_penalty", "Repeat penalty"),
-    Item("presence_penalty", "Presence penalty"),
-    Item("seed", "Seed"),
-)
 
 
 class SettingsDialog(QDialog):
-    """Shows `settings`, and what the profiles give for the model of this name; once accepted, `value` is what they
-    shall be."""
+    """Shows `settings`, what the profiles give for this model, and what its file advises; once accepted, `value` is
+    what they shall be."""
 
     def __init__(
         self,
@@ -77,17 +70,22 @@ class SettingsDialog(QDialog):
         parent: QWidget | None = None,
         *,
         outlook: Outlook = NO_OUTLOOK,
-        model: str = "",
+        model: ModelState = ModelState(),
     ) -> None:
         super().__init__(parent)
         self.setObjectName("settingsDialog")
         self.setWindowTitle("Settings")
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self._window = Form(settings, WINDOW_ITEMS, "setting")
-        self._profile = ProfileForm(settings, outlook, model)
+        self._profile = ProfileForm(settings, outlook, model.name)
         self._load = Form(settings, LOAD_ITEMS, "setting")
         self._answer = Form(settings, ANSWER_ITEMS, "setting")
-        self._sampling = Form(settings.sampling, SAMPLING_ITEMS, "setting")
+        self._sampling = SamplingForm(
+            settings.sampling,
+            "setting",
+            advises=model.recommended,
+            free=settings.sampling_open,
+        )
         self._lay_out()
         geometry.fit_dialog(self, 560, 640)
 
@@ -99,8 +97,15 @@ class SettingsDialog(QDialog):
             (self._answer.value(), ANSWER_ITEMS),
         )
         changes = {item.name: getattr(part, item.name) for part, items in parts for item in items}
-        changed = dataclasses.replace(base, **changes, sampling=self._sampling.value())
+        sampling = self._sampling.value()
+        changed = dataclasses.replace(
+            base, **changes, sampling=sampling, sampling_kept=self._sampling.kept()
+        )
         return self._profile.value(changed)
+
+    def accept(self) -> None:
+        if not self._sampling.refuses():
+            super().accept()
 
     def _lay_out(self) -> None:
         page = QWidget(self)

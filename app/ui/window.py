@@ -305,7 +305,7 @@ class Window(QMainWindow):
         outlook = await asyncio.to_thread(self._planner.outlook, state.path)
         if self.findChild(SettingsDialog) is not None:
             return
-        dialog = SettingsDialog(self._preferences.current, self, outlook=outlook, model=state.name)
+        dialog = SettingsDialog(self._preferences.current, self, outlook=outlook, model=state)
         if await aio.finished(dialog):
             self._preferences.replace(dialog.value(self._preferences.current))
 

@@ -60,6 +60,26 @@ async def ask(client: openai.AsyncOpenAI, text: str, **options: Any) -> tuple[st
     return words, usage
 
 
+async def sampled(client: openai.AsyncOpenAI) -> None:
+    """Log-probabilities belong to the text, every sampler works together with them, a foreign bias is refused."""
+    question = {"model": "default", "messages": [{"role": "user", "content": "Name a colour."}]}
+    more = {"typical_p": 0.9, "xtc_probability": 0.3, "dry_multiplier": 0.8, "repeat_penalty": 1.1}
+    for options in ({"temperature": 0}, {"seed": 1, "extra_body": more}):
+        whole = await client.chat.completions.create(
+            **question, max_tokens=6, logprobs=True, top_logprobs=20, **options
+        )
+        (choice,) = whole.choices
+        entries = choice.logprobs.content
+        assert b"".join(bytes(entry.bytes) for entry in entries).decode() == choice.message.content
+        assert all(entry.logprob <= entry.top_logprobs[0].logprob < 0 for entry in entries)
+        if "temperature" in options:
+            assert all(entry.logprob == entry.top_logprobs[0].logprob for entry in entries)
+    with pytest.raises(openai.BadRequestError) as refused:
+        await client.chat.completions.create(**question, logit_bias={"49152": 1})
+    assert refused.value.code == "invalid_value"
+    assert "'logit_bias' names token 49152" in refused.value.message
+
+
 def test_chats_are_answered_and_a_signal_leaves_no_process(program: Program) -> None:
     async def run() -> None:
         async with program.client() as client:
@@ -77,6 +97,7 @@ def test_chats_are_answered_and_a_signal_leaves_no_process(program: Program) -> 
                 await ask(client, "w " * 3000)
             assert refused.value.code == "context_length_exceeded"
             assert "1,024" in refused.value.message
+            await sampled(client)
 
     asyncio.run(run())
     children = psutil.Process(program.process.pid).children(recursive=True)

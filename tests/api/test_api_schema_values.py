@@ -34,13 +34,15 @@ VALUES = {
     "stop": ["5", "[[]]", '[""]', "[" + ",".join(['"a"'] * 10000) + "]"],
     "seed": ["-1", "1e99", '"x"'],
     "stream": ['"yes"', "2"],
-    "logit_bias": ['{"999999":1}', "[]"],
-    "frequency_penalty": ["NaN", "0.5"],
+    "logit_bias": ["5", "true", '"x"'],
+    "frequency_penalty": ["NaN", "2.5"],
+    "mirostat": ["3", "1.5"],
+    "top_logprobs": ["1", "21"],
     "model": ["5"],
     "n": ["2", "0", "1000", "true"],
     "response_format": ['{"type":"json_object"}', '{"type":"json_schema","json_schema":{}}'],
     "tools": ['[{"type":"function"}]'],
-    "logprobs": ["true"],
+    "logprobs": ["1"],
 }
 BODIES += [
     (f'{{{M},"{name}":{value}}}', name) for name, values in VALUES.items() for value in values

@@ -34,6 +34,8 @@ def drive(qapp: QApplication) -> Iterator[Drive]:
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     gc.collect()
     left = [widget for widget in qapp.topLevelWidgets() if widget.isVisible()]
+    for window in left:
+        window.hide()  # or every test after this one would find it
     assert not left, f"windows left behind: {left}"
 
 

@@ -28,7 +28,7 @@ from tests.fakes import FakeGenerator, FakeModelHost
 
 _W = TypeVar("_W", bound=QObject)
 
-TIMEOUT = 10.0
+TIMEOUT = 60.0
 """Seconds after which a condition that does not come true fails the test."""
 
 

@@ -105,6 +105,9 @@ def test_text_on_one_line():
     assert one_line("x" * 1000, 10) == "x" * 9 + "…"
     assert tooltip("<b>&") == "<div>&lt;b&gt;&amp;</div>"
     assert tooltip("") == ""
+    assert tooltip("a & b") == "a & b"
+    long = tooltip("a & b, " * 20)
+    assert long.startswith("<div>a &amp; b, a")
 
 
 def test_an_address_is_shown_before_it_is_opened(banner):

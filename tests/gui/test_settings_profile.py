@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QSpinBox, QWidget
 
+from app.chat.ports import ModelState
 from app.settings import OWN_NUMBERS, Settings
 from app.sizing.footprint import Footprint, Layer
 from app.sizing.machine import Machine
@@ -25,7 +26,7 @@ OUTLOOK = Outlook(MODEL, Machine(8 * GB, 4))
 @pytest.fixture
 def dialog(qtbot):
     def make(settings=USUAL, outlook=OUTLOOK):
-        made = SettingsDialog(settings, outlook=outlook, model="A model")
+        made = SettingsDialog(settings, outlook=outlook, model=ModelState(name="A model"))
         qtbot.addWidget(made)
         made.show()
         return made

@@ -49,6 +49,22 @@ def test_a_message_can_be_read_in_parts(view: Transcript, chat: Chat) -> None:
     assert text.text(6, 12) == "😀 one"
 
 
+def test_what_a_message_is_not_it_says(view: Transcript, chat: Chat) -> None:
+    """A screen reader asks every item what else it is; what only the text answered ended the process."""
+    view.set_messages([chat.answer("text")])
+    item = interface(view).child(0)
+    others = (
+        item.actionInterface,
+        item.attributesInterface,
+        item.editableTextInterface,
+        item.selectionInterface,
+        item.tableCellInterface,
+        item.valueInterface,
+    )
+    assert [ask() for ask in others] == [None] * len(others)
+    assert item.textInterface() is not None
+
+
 def test_items_live_as_long_as_their_messages(view: Transcript, chat: Chat, qtbot: QtBot) -> None:
     view.set_messages(chat.history(3))
     reader = interface(view)

@@ -100,6 +100,10 @@ class Player:
             temperature=dice.choice((0.3, 1.0, 1.5)),
             top_k=dice.choice((0, 5, 40)),
             repeat_penalty=dice.choice((1.0, 1.3)),
+            typical_p=dice.choice((1.0, 0.7)),
+            xtc_probability=dice.choice((0.0, 0.5)),
+            dry_multiplier=dice.choice((0.0, 0.8)),
+            mirostat=dice.choice((0, 0, 0, 1, 2)),
             seed=dice.choice((None, 7)),
         )
 

@@ -40,7 +40,15 @@ def test_every_field_arrives() -> None:
         ignore_eos=True,
         stream_options={"include_usage": True},
     )
-    assert body.request.sampling == Sampling(0.0, 3, 0.5, 0.1, 1.1, -1.0, 7)
+    assert body.request.sampling == Sampling(
+        temperature=0.0,
+        top_k=3,
+        top_p=0.5,
+        min_p=0.1,
+        repeat_penalty=1.1,
+        presence_penalty=-1.0,
+        seed=7,
+    )
     assert (body.request.max_tokens, body.request.stop, body.request.ignore_eos) == (
         9,
         ("END",),
@@ -148,8 +156,6 @@ def test_what_asks_for_nothing_is_accepted_and_invented_fields_are_ignored() -> 
         tool_choice="auto",
         response_format={"type": "text"},
         logprobs=False,
-        logit_bias={},
-        frequency_penalty=0,
         user="u",
         store=True,
         metadata={"a": "b"},

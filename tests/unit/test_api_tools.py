@@ -97,6 +97,7 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((), {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "x"}}}, "tool_choice.function.name"),
     ((), {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "look"}}}, "tool_choice"),
     ((), {"parallel_tool_calls": "no"}, "parallel_tool_calls"),
+    ((), {"tools": [TOOL], "logprobs": True}, "logprobs"),
     (({"role": "tool", "content": "x"},), {}, "messages[1].tool_call_id"),
     ((RESULT,), {}, "messages[1].tool_call_id"),
     ((CALLED, {**RESULT, "tool_call_id": 5}), {}, "messages[2].tool_call_id"),

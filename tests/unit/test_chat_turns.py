@@ -37,6 +37,7 @@ from app.chat.models import (
 from app.chat.ports import Ended, Event, LeftOut, Reading, Request, Text, Thought, Waiting
 from app.chat.turns import ChatService
 from app.errors import EngineError, StoreError
+from app.sampling import FIELDS
 from app.settings import Settings
 from app.store.conversations import SqliteStore, open_store
 from tests.fakes import FakeGenerator, Script
@@ -191,6 +192,7 @@ def test_the_request_has_history_settings_and_priority(run: Callable[..., None])
             owner=chat,
             since=created,
             may_leave_out=True,
+            sampling_open=frozenset(FIELDS) - {"temperature"},
         )
         assert first.urgency.priority is Priority.NORMAL
         assert second == Request(

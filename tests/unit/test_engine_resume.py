@@ -30,6 +30,8 @@ def written(submit: Submit) -> list[int]:
         temperature=st.sampled_from([0.0, 0.8]),
         repeat_penalty=st.sampled_from([1.0, 1.3]),
         presence_penalty=st.sampled_from([0.0, 1.5]),
+        frequency_penalty=st.sampled_from([0.0, 0.5]),
+        dry_multiplier=st.sampled_from([0.0, 0.8]),
         seed=st.integers(0, 99),
     ),
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.sampling import Sampling
+from app.sampling import FIELDS, Sampling
 from app.settings import OWN_NUMBERS, Settings, load, save
 
 BEFORE_PROFILES = {
@@ -34,6 +34,11 @@ def written(path: Path, **values: object) -> Path:
         Settings(),
         Settings(profile="edge", sequences=3, kv_type="q8_0", mmap=False, spill_megabytes=0),
         Settings(pool_tokens=4096, sampling=Sampling(seed=7, temperature=1.5), pace="fast"),
+        Settings(
+            sampling=Sampling(
+                mirostat=2, dry_sequence_breakers=("\n",), logit_bias=((5, -1.0), (7, 2.5))
+            )
+        ),
     ],
 )
 def test_what_is_saved_is_loaded(tmp_path: Path, settings: Settings) -> None:
@@ -116,3 +121,21 @@ def test_a_file_that_cannot_be_read_is_kept_beside(tmp_path: Path, content: byte
     assert found.settings == Settings()
     assert "was kept as settings." in found.problems[0]
     assert [kept.read_bytes() for kept in tmp_path.iterdir()] == [content]
+
+
+def test_what_nobody_chose_is_open_to_the_models_own_values(tmp_path: Path) -> None:
+    old = {"temperature": 0.8, "top_k": 40, "min_p": 0.1, "seed": None}
+    found = load(written(tmp_path / "settings.json", profile="auto", sampling=old)).settings
+    assert found == Settings(sampling=Sampling(min_p=0.1))
+    assert found.sampling_open == frozenset(FIELDS) - {"min_p"}
+    kept = Settings(sampling_kept=("temperature", "invented"))
+    save(kept, tmp_path / "settings.json")
+    assert load(tmp_path / "settings.json").settings == kept
+    assert kept.sampling_open == frozenset(FIELDS) - {"temperature"}
+
+
+@pytest.mark.parametrize("wrong", ["temperature", [1], {"temperature": 1}])
+def test_a_wrong_list_falls_back_too(tmp_path: Path, wrong: object) -> None:
+    found = load(written(tmp_path / "settings.json", profile="auto", sampling_kept=wrong))
+    assert found.settings == Settings()
+    assert len(found.problems) == 1

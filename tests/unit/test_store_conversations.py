@@ -103,7 +103,8 @@ def test_chats_are_listed_by_their_newest_message(path: Path) -> None:
 def test_what_a_chat_has_of_its_own(path: Path) -> None:
     async def scenario(store: SqliteStore) -> None:
         chat = await store.create_conversation()
-        settings = ConversationSettings("Be brief.", Sampling(temperature=0.0, seed=7), 100)
+        sampling = Sampling(temperature=0.0, logit_bias=((5, -1.5),), dry_multiplier=0.8, seed=7)
+        settings = ConversationSettings("Be brief.", sampling, 100)
         await store.rename(chat.id, "Title")
         await store.set_draft(chat.id, "draft")
         await store.set_unread(chat.id, True)
@@ -136,6 +137,14 @@ def test_what_a_chat_has_of_its_own(path: Path) -> None:
             ConversationSettings(None, Sampling(top_k=3), 12),
         ),
         ('{"max_answer_tokens": true}', ConversationSettings()),
+        (
+            '{"sampling": {"temperature": 0.5, "top_k": 40, "repeat_penalty": 1.0, "seed": null}}',
+            ConversationSettings(sampling=Sampling(temperature=0.5)),
+        ),
+        (
+            '{"sampling": {"mirostat": 3, "logit_bias": [[5, 1e9]], "typical_p": 0.5}}',
+            ConversationSettings(sampling=Sampling(typical_p=0.5)),
+        ),
         ('{"system_prompt": "a\\ud83db"}', ConversationSettings("a\ufffdb")),
     ],
 )
