@@ -1,6 +1,35 @@
-"""A conversation as a chat template sees it: its lines, what the template is told besides, and how the model reasons."""
+"""A conversation as a chat template sees it: its lines, what the template is told besides, how the model reasons and calls."""
 
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that a model may call; `parameters` is the JSON of its schema."""
+
+    name: str
+    description: str
+    parameters: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of the tool `name`; `arguments` is the JSON of an object."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools of a request.  `closed`: they are shown, but what the model writes is taken for text, not for calls.
+    `single`: the answer is over with its first call.
+    """
+
+    tools: tuple[Tool, ...] = ()
+    closed: bool = False
+    single: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -9,6 +38,8 @@ class ChatLine:
 
     `ids` are the tokens that the engine wrote for exactly this content, if it did: used as they are, a chat that goes
     on finds its own text in the pool.  `reasoning` is what was thought before; the template says if it is shown again.
+    `calls` are the tools that an assistant called, and then `call_ids` what the engine wrote for content and calls
+    together.  A line with the role "tool" is the result of the call `call_id`, of the tool `name`.
     """
 
     role: str
@@ -16,6 +47,10 @@ class ChatLine:
     ids: tuple[int, ...] = ()
     reasoning: str = ""
     reasoning_ids: tuple[int, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    call_ids: tuple[int, ...] = ()
+    call_id: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +93,16 @@ class Thinking:
     marks: tuple[tuple[int, str], ...] = ()
     switch: bool = False
     effort: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """How a model writes calls of tools.
+
+    `form` is the name of the form that its template speaks of, "" where that speaks of none (or of an unknown one);
+    `marks` are the control tokens in its texts, (id, text).  `single`: an answer can hold one call only.
+    """
+
+    form: str = ""
+    marks: tuple[tuple[int, str], ...] = ()
+    single: bool = False

@@ -5,7 +5,7 @@ A template is its text.  Where one is to be used, "" stands for the model's own.
 
 from dataclasses import dataclass
 
-from app.dialogue import ChatLine, Thinking
+from app.dialogue import Calling, ChatLine, Thinking
 
 OWN = "the model's own"
 """The name of the format that a model gets by itself where its template works."""
@@ -82,6 +82,7 @@ class Adopted:
     notes: tuple[str, ...]
     stop: tuple[str, ...]
     thinking: Thinking
+    calling: Calling
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from enum import IntEnum, StrEnum
 
 from app.counters import Counters
 from app.device import Device
-from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
+from app.dialogue import Calling, ChatLine, Thinking, ThoughtTags, Tool, Wishes
 from app.grammar.model import Constrain, Constrained, FormRefused, Grammar
 from app.prompting import Finding, Question
 from app.sampling import LogProbs, Sampling, Values
 
-PROTOCOL = 5
+PROTOCOL = 7
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 
@@ -272,6 +272,7 @@ class Render:
     request_id: int
     lines: tuple[ChatLine, ...]
     wishes: Wishes = Wishes()
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,17 +309,22 @@ class VocabularyLoaded:
     stop: tuple[str, ...] = ()
     thinking: Thinking = Thinking()
     recommended: Values = ()
+    calling: Calling = Calling()
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The ids to feed, each line's content's span [start, end) in them, and the tags of reasoning that they open."""
+    """The ids to feed, each line's content's span [start, end) in them, and the tags of reasoning that they open.
+
+    `folded`: the template knows no tools, and what was said of them is text in the messages.
+    """
 
     request_id: int
     tokens: tuple[int, ...]
     spans: tuple[tuple[int, int], ...] = ()
     notes: tuple[str, ...] = field(default=())
     opened: ThoughtTags | None = None
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Ids in, ids out: they have no vocabulary (tokenising with them would abort the p
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from tests.tiny_text import CHATML, add_byte_vocabulary, byte_tokens
 
 VOCABULARY = 256
 CONTEXT = 2048
+_ADDING = ("attn_output", "ffn_down")
+"""The tensors by which a layer adds to what it was given."""
 
 Array = npt.NDArray[np.float32]
 
@@ -25,13 +28,20 @@ class Speech:
     """What makes a model chat: a byte-level vocabulary, a template, room for a conversation.
 
     It writes letters, figures, marks and line feeds without sense, each a token of its own, and never ends an answer by
-    itself unless `ends`.  With `letters` it writes only these.
+    itself unless `ends`.  With `letters` it writes only these; with `recites` these texts, each a token that nothing
+    typed becomes, in this order, and ends.
     """
 
     template: str = CHATML
     ends: bool = False
     context: int = 16_384
     letters: str = ""
+    recites: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> list[str]:
+        """The tokens of the vocabulary."""
+        return byte_tokens(more=self.recites)
 
 
 class _Writer:
@@ -51,7 +61,7 @@ class _Writer:
         self._speech = speech
         self._width = width
         self.file = gguf.GGUFWriter(path, architecture)
-        self.file.add_vocab_size(VOCABULARY if speech is None else len(byte_tokens()))
+        self.file.add_vocab_size(VOCABULARY if speech is None else len(speech.tokens))
         self.file.add_context_length(CONTEXT if speech is None else speech.context)
         self.file.add_embedding_length(width)
         self.file.add_block_count(layers)
@@ -69,13 +79,16 @@ class _Writer:
             self.random("output", VOCABULARY, self._width, spread=output_spread)
 
     def _speak(self, speech: Speech) -> None:
-        tokens = byte_tokens()
+        tokens = speech.tokens
         self.file.add_token_list(tokens)
-        add_byte_vocabulary(self.file)
+        add_byte_vocabulary(self.file, more=speech.recites)
         self.file.add_bos_token_id(tokens.index("<|endoftext|>"))
         self.file.add_eos_token_id(tokens.index("<|im_end|>"))
         self.file.add_add_bos_token(False)
         self.file.add_chat_template(speech.template)
+        if speech.recites:
+            self._recite(tokens, speech.recites)
+            return
         self.random("token_embd", len(tokens), self._width, spread=1.0)
         written = [
             (len(token) == 1 and token.isascii()) or token in "\u0120\u010a" for token in tokens
@@ -87,7 +100,20 @@ class _Writer:
         # What shall not be written has a logit of 0 where the best of the others have 20.
         self.raw("output.weight", rows * np.array(written)[:, None])
 
+    def _recite(self, tokens: list[str], texts: tuple[str, ...]) -> None:
+        """Behind a line feed and each of the texts, the next one has the best logit."""
+        entrance = self._random.standard_normal((len(tokens), self._width))
+        first = len(byte_tokens(()))
+        told = [*range(first, first + len(texts)), tokens.index("<|im_end|>")]
+        rows = np.zeros_like(entrance)
+        for before, after in pairwise([tokens.index("\u010a"), *told]):
+            rows[after] = entrance[before]
+        self.raw("token_embd.weight", entrance)
+        self.raw("output.weight", rows)
+
     def random(self, name: str, *shape: int, spread: float = 0.15) -> None:
+        if self._speech is not None and self._speech.recites and name.endswith(_ADDING):
+            spread = 0.0  # what is written depends on the last token alone
         values = self._random.standard_normal(shape) * spread
         self.file.add_tensor(f"{name}.weight", values.astype(np.float32))
 

@@ -51,14 +51,18 @@ def tiny_vocabulary(
     return _finish(writer, path, template)
 
 
-def byte_tokens(control: Sequence[str] = CONTROL) -> list[str]:
-    """The tokens of a byte-level vocabulary, in order."""
-    return [*_byte_letters(), *WORDS, *control]
+def byte_tokens(control: Sequence[str] = CONTROL, more: Sequence[str] = ()) -> list[str]:
+    """The tokens of a byte-level vocabulary, in order; `more` texts are tokens that no text is ever tokenised to."""
+    letters = _byte_letters()
+    words = ("".join(letters[byte] for byte in text.encode()) for text in more)
+    return [*letters, *WORDS, *words, *control]
 
 
-def add_byte_vocabulary(writer: gguf.GGUFWriter, control: Sequence[str] = CONTROL) -> None:
+def add_byte_vocabulary(
+    writer: gguf.GGUFWriter, control: Sequence[str] = CONTROL, more: Sequence[str] = ()
+) -> None:
     """Add what belongs to `byte_tokens`, but for the list of them."""
-    normal = len(byte_tokens(()))
+    normal = len(byte_tokens((), more))
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_types(
         [gguf.TokenType.NORMAL] * normal + [gguf.TokenType.CONTROL] * len(control)

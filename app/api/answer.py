@@ -3,30 +3,37 @@
 `Answer.collect` takes everything that the generator gives, at once, so that a slow client never holds a sequence;
 `ChatResponse` writes it as fast as the client reads.  What lies between them is bounded: while the client does not read,
 pieces are joined, and a text that grows beyond `MAX_PENDING` characters ends the request.  (A client that reads nothing
-at all is dropped by `server.Connection`.)  A client that goes away, in whatever phase, ends the request at once.
+at all is dropped by `server.Connection`.)  A call of a tool that never becomes whole is text, or where it was streamed,
+and so cannot be taken back, the end of the request.  A client that goes away, in whatever phase, ends the request at once.
 All of it runs on one event loop.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator
 from http import HTTPStatus
-from itertools import chain, groupby
 
 from starlette.types import Receive, Scope, Send
 
 from app.api.guard import error_body, error_response, internal_error
+from app.api.pieces import CallPiece, Piece, TextPiece, joined, whole
 from app.api.sse import KEEP_ALIVE, CompletionWriter
-from app.chat.models import FinishReason, Usage
-from app.chat.ports import Ended, Event, Likelihood, Text, Thought
+from app.chat.models import FinishReason, ToolCall, Usage
+from app.chat.ports import (
+    CallArguments,
+    CallBegun,
+    CallBroken,
+    CallEvent,
+    Ended,
+    Event,
+    Text,
+    Thought,
+)
 from app.errors import RequestError
 
 MAX_PENDING = 80_000
 """Characters that may wait for a client; at most 12 bytes each in JSON, so under a megabyte."""
 _MAX_PIECES = 64
-_WEIGHT = 16
-"""Characters that a log-probability counts for: about a hundred bytes of JSON."""
 
 _HEADERS = [
     (b"content-type", b"text/event-stream"),
@@ -35,6 +42,7 @@ _HEADERS = [
 ]
 _WHOLE = (FinishReason.STOP, FinishReason.LENGTH)
 _SHUTTING_DOWN = "shutting_down"
+_BROKEN = "The model began a call of a tool, but its arguments did not become JSON; nothing of it may be used."
 _STATUS = {
     "context_length_exceeded": HTTPStatus.BAD_REQUEST,
     "invalid_value": HTTPStatus.BAD_REQUEST,
@@ -45,20 +53,6 @@ _STATUS = {
 """By code; every other failure is a 500."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Some text, of the answer or of what was thought before it, with the likelihoods of its tokens."""
-
-    text: str
-    thought: bool = False
-    likelihoods: tuple[Likelihood, ...] = ()
-
-    @property
-    def weight(self) -> int:
-        """Its size, in characters."""
-        return len(self.text) + _WEIGHT * sum(1 + len(one.best) for one in self.likelihoods)
 
 
 class Answer:
@@ -77,9 +71,11 @@ class Answer:
         try:
             async for event in self._events:
                 if isinstance(event, Text):
-                    self._append(Piece(event.text, likelihoods=event.likelihoods))
+                    self._append(TextPiece(event.text, likelihoods=event.likelihoods))
                 elif isinstance(event, Thought):
-                    self._append(Piece(event.text, thought=True))
+                    self._append(TextPiece(event.text, thought=True))
+                elif isinstance(event, CallEvent):
+                    self._call(event)
                 elif isinstance(event, Ended):
                     self.end(event)
                 if self.ended is not None:
@@ -115,14 +111,25 @@ class Answer:
         self.client_gone = True
         self._changed.set()
 
+    def _call(self, event: CallEvent) -> None:
+        match event:
+            case CallBegun():
+                self._append(CallPiece(event.index, "", event))
+            case CallArguments():
+                self._append(CallPiece(event.index, event.text))
+            case CallBroken() if self._max_pending is None:
+                self._append(CallPiece(event.index, event.text, broken=True))
+            case CallBroken():
+                self.end(_failed(_BROKEN, "invalid_tool_call"))
+
     def _append(self, piece: Piece) -> None:
-        if not piece.text:
+        if not piece.weight:
             return
         if self._max_pending is not None and not self._has_room(piece, self._max_pending):
             self.end(_failed("The client reads too slowly.", "slow_client"))
             return
         if len(self._texts) >= _MAX_PIECES:
-            self._texts = _joined(self._texts)
+            self._texts = joined(self._texts)
         self._texts.append(piece)
         self._changed.set()
 
@@ -130,23 +137,6 @@ class Answer:
         """One piece of any size always has."""
         waiting = sum(waiting.weight for waiting in self._texts)
         return not waiting or waiting + piece.weight <= most
-
-
-def _joined(pieces: Sequence[Piece]) -> list[Piece]:
-    """Neighbours of the same kind in one."""
-    groups = [(thought, [*group]) for thought, group in groupby(pieces, key=_is_thought)]
-    return [
-        Piece("".join(piece.text for piece in group), thought, _likelihoods(group))
-        for thought, group in groups
-    ]
-
-
-def _is_thought(piece: Piece) -> bool:
-    return piece.thought
-
-
-def _likelihoods(pieces: Sequence[Piece]) -> tuple[Likelihood, ...]:
-    return tuple(chain.from_iterable(piece.likelihoods for piece in pieces))
 
 
 def _failed(what: str, code: str) -> Ended:
@@ -205,7 +195,7 @@ class ChatResponse:
 
     async def _write_stream(self, send: Send) -> RequestError | None:
         """Returns the error, if the answer failed before anything was sent."""
-        answer, begun = self._answer, False
+        answer, begun, called = self._answer, False, False
         while True:
             texts = await answer.take(self._keep_alive)
             ended = answer.ended
@@ -213,10 +203,11 @@ class ChatResponse:
                 return None
             if not begun and not texts and ended is not None and ended.reason not in _WHOLE:
                 return _as_error(ended)
+            called = called or any(isinstance(piece, CallPiece) for piece in texts)
             data = b"" if begun else self._writer.opening()
             data += b"".join(map(self._piece, texts))
             if ended is not None:
-                data += self._end_of_stream(ended)
+                data += self._end_of_stream(ended, called=called)
             if not begun:
                 begun = True
                 await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
@@ -226,13 +217,18 @@ class ChatResponse:
                 return None
 
     def _piece(self, piece: Piece) -> bytes:
+        if isinstance(piece, CallPiece):
+            if piece.begun is None:
+                return self._writer.arguments(piece.index, piece.text)
+            call = ToolCall(piece.begun.id, piece.begun.name, piece.text)
+            return self._writer.call(piece.index, call)
         if piece.thought:
             return self._writer.thought(piece.text)
         return self._writer.text(piece.text, piece.likelihoods)
 
-    def _end_of_stream(self, ended: Ended) -> bytes:
+    def _end_of_stream(self, ended: Ended, *, called: bool) -> bytes:
         if ended.reason in _WHOLE:
-            return self._writer.closing(ended.reason, ended.usage)
+            return self._writer.closing(ended.reason, ended.usage, called=called)
         return self._writer.failure(error_body(_as_error(ended)))
 
     async def _write_whole(self, send: Send) -> RequestError | None:
@@ -245,12 +241,7 @@ class ChatResponse:
         ended = answer.ended
         if ended.reason not in _WHOLE:
             return _as_error(ended)
-        thought, text = (
-            "".join(piece.text for piece in texts if piece.thought is kind)
-            for kind in (True, False)
-        )
-        likelihoods = _likelihoods(texts)
-        body = self._writer.whole(text, thought, ended.reason, ended.usage, likelihoods)
+        body = self._writer.whole(whole(texts), ended.reason, ended.usage)
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode("ascii")),

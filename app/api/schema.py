@@ -2,15 +2,17 @@
 
 Every known field has a type and a range; a wrong one is a `RequestError` (400) that names it.  A field of the OpenAI
 API that would change the answer and is not done here is refused in the same way, unless it has the value that
-changes nothing (`n` 1, `tools` []).  Any other field is ignored: that is the one rule for invented names.  null
+changes nothing (`n` 1).  Any other field is ignored: that is the one rule for invented names.  null
 counts as absent.  NaN, Infinity and numbers of absurd length are refused wherever they stand.
 
 Order of the checks: JSON, the object, `messages`, `model`, sampling, numbers, `stop`, switches, fields that are not done.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.api import tools
 from app.api.fields import Fields
 from app.api.fields import switch as _switch
 from app.api.fields import whole as _whole
@@ -33,13 +35,12 @@ _ROLES = {
     "developer": Role.SYSTEM,
     "user": Role.USER,
     "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
 }
 
 _NOT_DONE: dict[str, tuple[object, ...]] = {
     "n": (1,),
     "best_of": (1,),
-    "tools": ([],),
-    "tool_choice": ("none", "auto"),
     "functions": ([],),
     "function_call": ("none", "auto"),
     "modalities": (["text"], []),
@@ -52,7 +53,7 @@ _NOT_DONE: dict[str, tuple[object, ...]] = {
 """Fields that would change the answer and are not done, with the values that ask for nothing."""
 
 _EFFORTS = ("none", *filter(None, EFFORTS))
-_MESSAGE_NOT_DONE = ("tool_calls", "function_call", "audio")
+_MESSAGE_NOT_DONE = ("function_call", "audio")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,12 @@ def parse_chat(raw: bytes) -> ChatBody:
     if refused:
         raise _wrong(_place_of(refused[0], fields), f"a number of JSON, not {refused[0].literal}")
     thinking, effort = _reasoning(fields)
+    toolbox, form = tools.toolbox(fields), form_of(fields)
+    if toolbox.tools and top_logprobs is not None:
+        raise _not_done("logprobs", "they are not given beside tools; leave one of both out")
+    if toolbox.tools and not toolbox.closed and form is not None:
+        what = "such an answer cannot be a call; leave out 'tools', or set 'tool_choice' to 'none'"
+        raise _not_done(form.field.partition(".")[0], what)
     request = Request(
         messages,
         sampling,
@@ -100,7 +107,8 @@ def parse_chat(raw: bytes) -> ChatBody:
         effort=effort,
         sampling_open=sampling_open,
         top_logprobs=top_logprobs,
-        form=form_of(fields),
+        form=form,
+        toolbox=toolbox,
     )
     return ChatBody(request, model, stream, include_usage)
 
@@ -154,10 +162,16 @@ def _messages(value: object) -> tuple[ChatMessage, ...]:
         raise RequestError("'messages' is missing.", param="messages", code="missing_parameter")
     if not isinstance(value, list) or not value:
         raise _wrong("messages", "a list with at least one message")
-    return tuple(_message(item, f"messages[{index}]") for index, item in enumerate(value))
+    found: list[ChatMessage] = []
+    called: dict[str, str] = {}
+    for index, item in enumerate(value):
+        found.append(_message(item, f"messages[{index}]", called))
+        called |= {call.id: call.name for call in found[-1].calls}
+    return tuple(found)
 
 
-def _message(value: object, where: str) -> ChatMessage:
+def _message(value: object, where: str, called: Mapping[str, str]) -> ChatMessage:
+    """One message; `called` are the names of the tools called before, by the ids of the calls."""
     if not isinstance(value, dict):
         raise _wrong(where, "an object with 'role' and 'content'")
     role = value.get("role")
@@ -165,8 +179,16 @@ def _message(value: object, where: str) -> ChatMessage:
         raise _wrong(f"{where}.role", f"one of {', '.join(_ROLES)}")
     for name in _MESSAGE_NOT_DONE:
         if value.get(name):
-            raise _not_done(f"{where}.{name}", "this server runs no tools and no audio")
+            raise _not_done(f"{where}.{name}", "this server has no such messages")
+    if _ROLES[role] is Role.ASSISTANT and (calls := tools.calls(value, where)):
+        said = value.get("content")
+        content = clean("" if said is None else _content(said, f"{where}.content"))
+        thought = _thought(value, where)
+        return ChatMessage(Role.ASSISTANT, content, reasoning=thought, calls=calls)
     content = clean(_content(value.get("content"), f"{where}.content"))
+    if _ROLES[role] is Role.TOOL:
+        identity = tools.answered(value, where, called)
+        return ChatMessage(Role.TOOL, content, call_id=identity, name=called[identity])
     return ChatMessage(_ROLES[role], content, reasoning=_thought(value, where))
 
 

@@ -1,7 +1,7 @@
 """The bytes of an answer: events of a stream, or one JSON object.  Sans-IO.
 
 All JSON is ASCII, so that a line separator inside a text cannot be taken for the end of an event by any reader.
-A stream is: `opening` (the role), one `text` for each piece, `closing` (the finish reason, the usage if it was asked for,
+A stream is: `opening` (the role), one `text` (or `thought`, or `call`) for each piece, `closing` (the finish reason, the usage if it was asked for,
 `[DONE]`), or at any point `failure` and nothing after it.
 """
 
@@ -11,13 +11,16 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from app.api import logprobs
-from app.chat.models import FinishReason, Usage
+from app.api.pieces import Whole
+from app.chat.models import FinishReason, ToolCall, Usage
 from app.chat.ports import Likelihood
 
 KEEP_ALIVE = b": keep-alive\n\n"
 """A comment line: says that the server is there, and no client takes it for data."""
 
 _DONE = b"data: [DONE]\n\n"
+_CALLED = "tool_calls"
+"""The finish reason of an answer that calls tools."""
 
 
 def encode(value: Mapping[str, object]) -> bytes:
@@ -55,8 +58,16 @@ class CompletionWriter:
         """More of what the model thinks, in the field that llama-server and vLLM have for it."""
         return self._chunk({"reasoning_content": text})
 
-    def closing(self, reason: FinishReason, usage: Usage) -> bytes:
-        data = self._chunk({}, finish_reason=reason.value)
+    def call(self, index: int, call: ToolCall) -> bytes:
+        """A call begins."""
+        return self._chunk({"tool_calls": [{"index": index, **_call_fields(call)}]})
+
+    def arguments(self, index: int, text: str) -> bytes:
+        """More of a call's arguments."""
+        return self._chunk({"tool_calls": [{"index": index, "function": {"arguments": text}}]})
+
+    def closing(self, reason: FinishReason, usage: Usage, *, called: bool = False) -> bytes:
+        data = self._chunk({}, finish_reason=_finish(reason, called=called))
         if self._include_usage:
             data += self._event([], usage_fields(usage))
         return data + _DONE
@@ -65,30 +76,27 @@ class CompletionWriter:
         """`error` is a whole error body, `{"error": {...}}`."""
         return b"data: " + encode(error) + b"\n\n"
 
-    def whole(
-        self,
-        text: str,
-        thought: str,
-        reason: FinishReason,
-        usage: Usage,
-        likelihoods: Sequence[Likelihood] = (),
-    ) -> bytes:
+    def whole(self, answer: Whole, reason: FinishReason, usage: Usage) -> bytes:
         """The body of an answer that is not streamed."""
-        message = {"role": "assistant", "content": text}
-        if thought:
-            message["reasoning_content"] = thought
+        message: dict[str, object] = {"role": "assistant", "content": answer.text}
+        if answer.thought:
+            message["reasoning_content"] = answer.thought
+        if answer.calls:
+            message["content"] = answer.text or None
+            message["tool_calls"] = [_call_fields(call) for call in answer.calls]
+        wanted = self._log_probabilities
         choice = {
             "index": 0,
             "message": message,
-            "finish_reason": reason.value,
-            "logprobs": logprobs.content(likelihoods) if self._log_probabilities else None,
+            "finish_reason": _finish(reason, called=bool(answer.calls)),
+            "logprobs": logprobs.content(answer.likelihoods) if wanted else None,
         }
         body = self._head("chat.completion") | {"choices": [choice], "usage": usage_fields(usage)}
         return encode(body)
 
     def _chunk(
         self,
-        delta: dict[str, str],
+        delta: Mapping[str, object],
         *,
         finish_reason: str | None = None,
         likelihoods: Sequence[Likelihood] = (),
@@ -114,3 +122,12 @@ class CompletionWriter:
             "created": self._created,
             "model": self._model,
         }
+
+
+def _finish(reason: FinishReason, *, called: bool) -> str:
+    return _CALLED if called and reason is FinishReason.STOP else reason.value
+
+
+def _call_fields(call: ToolCall) -> dict[str, object]:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}

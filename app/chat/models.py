@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, get_args
 
+from app.dialogue import Tool, Toolbox, ToolCall
 from app.sampling import Sampling
 from app.wire import FinishReason, Priority, Usage
 
@@ -25,6 +26,9 @@ __all__ = [
     "Sampling",
     "Status",
     "TabState",
+    "Tool",
+    "ToolCall",
+    "Toolbox",
     "Usage",
     "clean",
 ]
@@ -47,6 +51,7 @@ class Role(StrEnum):
     SYSTEM = "system"
     USER = "user"
     ASSISTANT = "assistant"
+    TOOL = "tool"
 
 
 class Status(StrEnum):
@@ -64,13 +69,19 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One line of a conversation as it goes to the model; see `Message` for what an answer has besides."""
+    """One line of a conversation as it goes to the model; see `Message` for what an answer has besides.
+
+    `calls` are the tools that an assistant called; a line of a tool is the result of the call `call_id`, of `name`.
+    """
 
     role: Role
     content: str
     ids: tuple[int, ...] = ()
     reasoning: str = ""
     reasoning_ids: tuple[int, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from app.chat.models import (
     Message,
     Sampling,
     Status,
+    Toolbox,
     Usage,
 )
 from app.chat.urgency import Urgency
@@ -42,6 +43,7 @@ class Request:
     count.  With `top_logprobs` the text comes with the likelihoods of its tokens, and of so many others at each place.
     `urgency` may be changed by whoever asked while the request runs.  `owner` is the number of the chat whose state
     this becomes, so that it can be kept over a restart and forgotten with the chat; 0 is nobody's.
+    `toolbox` are the tools that the model may call; it is whoever asked that runs them.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -58,6 +60,7 @@ class Request:
     form: Form | None = None
     sampling_open: frozenset[str] = frozenset()
     top_logprobs: int | None = None
+    toolbox: Toolbox = Toolbox()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,34 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class CallBegun:
+    """The model calls the tool `name`; `index` counts the calls of an answer from 0."""
+
+    index: int
+    id: str
+    name: str
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallArguments:
+    """More of the arguments of a call; joined they are the JSON of an object, unless the call is broken."""
+
+    index: int
+    text: str
+    tokens: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CallBroken:
+    """What was told of this call counts no more: its arguments never became JSON.  `text` was written instead."""
+
+    index: int
+    text: str
+    tokens: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The one terminal event.  `error` is for the user when the reason is ERROR or ENGINE_DIED, or LENGTH because the
     chat is full.
@@ -136,7 +167,10 @@ class LeftOut:
     messages: int
 
 
-Event = Waiting | LeftOut | Reading | Thought | Text | Ended
+CallEvent = CallBegun | CallArguments | CallBroken
+"""Only where the request has tools."""
+
+Event = Waiting | LeftOut | Reading | Thought | Text | CallEvent | Ended
 
 
 class Generator(Protocol):

@@ -20,6 +20,7 @@ from app.chat.events import (
 )
 from app.chat.models import FinishReason, Message, Role, Status, TabState
 from app.chat.ports import (
+    CallEvent,
     ConversationStore,
     Ended,
     Generator,
@@ -125,7 +126,7 @@ class Turn:
                     break
                 if isinstance(event, LeftOut):
                     self._leave_out(event.messages)
-                else:
+                elif not isinstance(event, CallEvent):  # a chat offers no tools
                     self._take(event)
         except AppError as error:
             self._end(Ended(FinishReason.ERROR, self._answer.usage, str(error)))

@@ -20,7 +20,7 @@ from app.client.stream import EngineStream
 from app.client.text import Deadline, TextClient
 from app.client.voice import Voice
 from app.client.warmth import Warmth
-from app.client.written import Written
+from app.client.written import Written, with_calls
 from app.dialogue import ChatLine, Thinking, Wishes
 from app.errors import AppError, ContextFull, FormError, ModelError, SamplingError, TextError
 from app.sampling import Sampling, Values, foreign_bias, taking
@@ -145,7 +145,7 @@ class Pair:
         self._notes.update(dict.fromkeys(loaded.notes))
         self._format_notes = greeting.notes
         vocabulary = Vocabulary(greeting.pieces, greeting.ends)
-        voice = Voice(vocabulary, greeting.thinking)
+        voice = Voice(vocabulary, greeting.thinking, greeting.calling)
         self._vocabulary = (greeting, voice, Breakers(vocabulary))
 
     async def use_template(self, text: str) -> None:
@@ -159,8 +159,10 @@ class Pair:
             notes=found.notes,
             stop=found.stop,
             thinking=found.thinking,
+            calling=found.calling,
         )
-        self._vocabulary = (greeting, Voice(voice.vocabulary, found.thinking), breakers)
+        voice = Voice(voice.vocabulary, found.thinking, found.calling)
+        self._vocabulary = (greeting, voice, breakers)
         self._format_notes = found.notes
         self.template = text
         self._warmth.clear()
@@ -210,13 +212,14 @@ class Pair:
         # The format's own stop strings are what an end token is elsewhere.
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
         left_out = len(request.messages) - len(messages)
+        calls = voice.calls(request.toolbox, folded=rendered.folded)
         likely = request.top_logprobs is not None
-        return stream, Answer(voice, stop, most, rendered.opened, likely=likely), left_out
+        return stream, Answer(voice, stop, most, rendered.opened, calls, likely=likely), left_out
 
     async def _fitted(self, request: Request) -> tuple[tuple[ChatMessage, ...], Rendered]:
         """The messages that are sent, and their prompt; it may still be too long where nothing can be left out."""
-        messages, wishes = request.messages, _wishes(request)
-        rendered = await self.text.render([self._line(one) for one in messages], wishes)
+        messages = request.messages
+        rendered = await self._render(request, messages)
         if not request.may_leave_out:
             return messages, rendered
         most = fitting.room(self.loaded.context_tokens, request.max_tokens)
@@ -228,8 +231,12 @@ class Pair:
             target = int(most * fitting.KEPT_SHARE)
             gone = fitting.leave_out(found, len(rendered.tokens), target)
             messages = tuple(messages[index] for index in fitting.without(roles, found[:gone]))
-            rendered = await self.text.render([self._line(one) for one in messages], wishes)
+            rendered = await self._render(request, messages)
         return messages, rendered
+
+    async def _render(self, request: Request, messages: Sequence[ChatMessage]) -> Rendered:
+        lines = [self._line(one) for one in messages]
+        return await self.text.render(lines, _wishes(request), request.toolbox.tools)
 
     async def warm(self, request: Request) -> None:
         """Have the beginning read that all requests have which go on from this one; see `Generator.warm`."""
@@ -239,7 +246,7 @@ class Pair:
         try:
             # Templates write a message by what stands around it: it takes a next one to see where that begins.
             lines = [*map(self._line, messages), _NEXT]
-            rendered = await self.text.render(lines, _wishes(request))
+            rendered = await self.text.render(lines, _wishes(request), request.toolbox.tools)
         except TextError:
             return  # the message itself will be told why
         start = rendered.spans[-1][0] if rendered.spans else 0
@@ -304,13 +311,17 @@ class Pair:
 
     def _line(self, message: ChatMessage) -> ChatLine:
         if message.role is not Role.ASSISTANT:
-            return ChatLine(message.role.value, message.content)
+            role, content = message.role.value, message.content
+            return ChatLine(role, content, call_id=message.call_id, name=message.name)
+        called = with_calls(message.content, message.calls) if message.calls else ""
         return ChatLine(
             message.role.value,
             message.content,
             message.ids or self._written.ids(message.content),
             message.reasoning,
             message.reasoning_ids or self._written.ids(message.reasoning),
+            message.calls,
+            self._written.ids(called),
         )
 
     def _engine_changed(self) -> None:
@@ -333,10 +344,10 @@ def _ignore(_progress: object) -> None:
 
 
 def _marks(messages: Sequence[ChatMessage], spans: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
-    """Where another request may fork off: each user message, which may be edited or asked again; the first is the end of
-    what other chats of the same system prompt begin with."""
+    """Where another request may fork off: each user message, which may be edited or asked again (the first is the end of
+    what other chats of the same system prompt begin with), and each result of a tool."""
     return tuple(
         start
         for message, (start, _) in zip(messages, spans, strict=False)
-        if message.role is Role.USER
+        if message.role in (Role.USER, Role.TOOL)
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
-from app.dialogue import ChatLine, ThoughtTags, Wishes
+from app.dialogue import ChatLine, ThoughtTags, Tool, Wishes
 from app.errors import AppError, EngineDied, FormError, TextError
 from app.grammar.model import Constrain, Constrained, Form, FormRefused, Grammar
 from app.prompting import Adopted, Finding, Question, TryTemplate, UseTemplate
@@ -86,13 +86,13 @@ class TextClient:
         self._server = self._tasks.spawn(self._serve(), name="text requests")
         return vocabulary
 
-    async def render(self, lines: Sequence[ChatLine], wishes: Wishes = Wishes()) -> Rendered:
+    async def render(
+        self, lines: Sequence[ChatLine], wishes: Wishes = Wishes(), tools: Sequence[Tool] = ()
+    ) -> Rendered:
         """The ids of this conversation with an answer opened; raises TextError."""
-        size = sum(
-            len(line.content) + len(line.ids) + len(line.reasoning) + len(line.reasoning_ids)
-            for line in lines
-        )
-        reply = await self._ask(Render(next(self._ids), tuple(lines), wishes), size)
+        size = sum(map(_size, lines)) + sum(len(tool.parameters) for tool in tools)
+        message = Render(next(self._ids), tuple(lines), wishes, tuple(tools))
+        reply = await self._ask(message, size)
         if not isinstance(reply, Rendered):
             raise TextError("The text worker gave another answer than asked for.")
         return reply
@@ -267,6 +267,13 @@ class TextClient:
     def _come_out(self, outcome: TextReply | Death) -> None:
         if self._outcome is not None and not self._outcome.done():
             self._outcome.set_result(outcome)
+
+
+def _size(line: ChatLine) -> int:
+    """How long a line takes, in characters."""
+    ids = len(line.ids) + len(line.reasoning_ids) + len(line.call_ids)
+    calls = sum(len(call.arguments) for call in line.calls)
+    return len(line.content) + len(line.reasoning) + ids + calls
 
 
 def _too_slow(message: _Asked, seconds: str) -> AppError:

@@ -6,12 +6,13 @@ text is kept.  Pure; bounded in tokens; what was not asked for longest goes firs
 """
 
 import hashlib
+import json
 from array import array
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.chat.models import clean
+from app.chat.models import ToolCall, clean
 
 _ENTRY_COST = 16
 """Tokens that an entry counts for besides its own, so that very short answers are bounded too."""
@@ -68,6 +69,11 @@ class Written:
         gone = self._ids.pop(key, None)
         if gone is not None:
             self._cost -= len(gone.ids) + _ENTRY_COST
+
+
+def with_calls(content: str, calls: Iterable[ToolCall]) -> str:
+    """Stands for an answer that calls tools; no other text is the same."""
+    return "\x00" + json.dumps([content, *([call.name, call.arguments] for call in calls)])
 
 
 def _key(text: str) -> bytes:

@@ -48,6 +48,10 @@ class ControlTokens:
             if len(text) not in lengths:
                 lengths.append(len(text))
         self._first = re.compile("|".join(map(re.escape, self._lengths)) or r"(?!)")
+        self._starts = {text[:size] for text in self._tokens for size in range(1, len(text))}
+        self._ends = {text[size:] for text in self._tokens for size in range(1, len(text))}
+        self._longest = max(map(len, self._tokens), default=0)
+        self._all = "\n".join(self._tokens)
 
     def __contains__(self, text: str) -> bool:
         return text in self._tokens
@@ -60,6 +64,17 @@ class ControlTokens:
     def texts(self) -> Iterable[str]:
         """The texts of all control tokens."""
         return self._tokens.keys()
+
+    def completed_by(self, text: str) -> tuple[bool, bool]:
+        """Whether something written before `text`, and something behind it, could make a control token of it and parts of
+        itself."""
+        if 0 < len(text) < self._longest and text in self._all:
+            return True, True
+        sizes = range(1, min(len(text), self._longest) + 1)
+        return (
+            any(text[:size] in self._ends for size in sizes),
+            any(text[-size:] in self._starts for size in sizes),
+        )
 
     def occurrences(self, text: str) -> Iterator[tuple[int, ControlToken]]:
         """Every (start, token) in `text`, overlapping ones too, from left to right."""

@@ -17,6 +17,7 @@ from app.text.prompt import Composer, content_of
 from app.text.template import ChatTemplate, TemplateFailed
 
 _PROBE = "Tutti probe"
+_TOOL_USE = "tool_use"
 _MOST_WRITTEN = 1_000_000
 """Characters that a template may make of a few short messages."""
 _EXAMPLE = (
@@ -93,7 +94,8 @@ _KNOWN = (
 class Format:
     """The chosen format.
 
-    `spare` renders what `template` refuses; `stop` are strings that end an answer where no token does; `notes`
+    `spare` renders what `template` refuses; `for_tools` is the model's template for conversations with tools, where
+    it has one of its own; `stop` are strings that end an answer where no token does; `notes`
     say, for the user, why it is not the model's own.
     """
 
@@ -102,6 +104,7 @@ class Format:
     spare: ChatTemplate
     stop: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    for_tools: ChatTemplate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,9 @@ def choose(templates: Mapping[str, bytes], control: ControlTokens, *, bos: str, 
     source = _main(templates)
     if source is not None:
         try:
-            return Format(OWN, _working(_decoded(source), control, bos=bos, eos=eos), spare)
+            template = _working(_decoded(source), control, bos=bos, eos=eos)
+            tools = _for_tools(templates, control, bos=bos, eos=eos)
+            return Format(OWN, template, spare, for_tools=tools)
         except TextError as error:
             problem = f"The model's chat template cannot be used. {error.what}"
     note = (
@@ -189,6 +194,19 @@ def _main(templates: Mapping[str, bytes]) -> bytes | None:
         if name in templates:
             return templates[name]
     return None
+
+
+def _for_tools(
+    templates: Mapping[str, bytes], control: ControlTokens, *, bos: str, eos: str
+) -> ChatTemplate | None:
+    """The model's other template, for conversations with tools, if there is one that works."""
+    source = templates.get(_TOOL_USE)
+    if source is None:
+        return None
+    try:
+        return _working(_decoded(source), control, bos=bos, eos=eos)
+    except TextError:
+        return None
 
 
 def _decoded(raw: bytes) -> str:

@@ -46,6 +46,14 @@ def break_control(text: str, tokens: ControlTokens, breaker: str) -> str:
     return breaker.join(text[start:end] for start, end in zip([0, *places], ends, strict=True))
 
 
+def break_borders(text: str, tokens: ControlTokens, breaker: str) -> str:
+    """The same, and at either end where what stands beside the text could complete a control token; for texts whose
+    places in the prompt nobody knows."""
+    before, after = tokens.completed_by(text)
+    broken = break_control(text, tokens, breaker)
+    return f"{breaker if before else ''}{broken}{breaker if after else ''}"
+
+
 @dataclass(frozen=True, slots=True)
 class Located:
     """What a template wrote, with breakers, and where the contents are in it, in order of place."""

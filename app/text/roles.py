@@ -4,7 +4,7 @@ A template may refuse a system message, two equal roles in a row or an assistant
 gives the conversation as it is and then, one by one, what such templates accept; no text is ever left out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from app.dialogue import ChatLine
@@ -24,8 +24,10 @@ Turns = tuple[Turn, ...]
 def variants(lines: Sequence[ChatLine]) -> Iterator[Turns]:
     """The conversation as it is, then its rearrangements from the mildest to the harshest; no repetition."""
     plain = tuple(Turn(line.role, (index,)) for index, line in enumerate(lines))
-    merged = _merge(plain)
-    folded = _merge(_fold_system(plain))
+    # A call and its result are known by their places.
+    apart = {index for index, line in enumerate(lines) if line.calls or line.role == "tool"}
+    merged = _merge(plain, apart)
+    folded = _merge(_fold_system(plain), apart)
     seen: list[Turns] = []
     for turns in (plain, merged, _open_by_user(merged), folded, _open_by_user(folded)):
         if turns not in seen:
@@ -33,11 +35,12 @@ def variants(lines: Sequence[ChatLine]) -> Iterator[Turns]:
             yield turns
 
 
-def _merge(turns: Turns) -> Turns:
-    """Neighbours with the same role become one."""
+def _merge(turns: Turns, apart: Set[int]) -> Turns:
+    """Neighbours with the same role become one, but for those with these lines."""
     merged: list[Turn] = []
     for turn in turns:
-        if merged and merged[-1].role == turn.role:
+        before = merged[-1] if merged else Turn("", ())
+        if before.role == turn.role and apart.isdisjoint((*before.lines, *turn.lines)):
             merged[-1] = Turn(turn.role, merged[-1].lines + turn.lines)
         else:
             merged.append(turn)

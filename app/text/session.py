@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app import wire
-from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
+from app.dialogue import Calling, ChatLine, Thinking, ThoughtTags, Wishes
 from app.errors import FormError, TextError
 from app.grammar.model import Constrain, Constrained, Form, FormRefused, Grammar
 from app.prompting import (
@@ -18,11 +18,12 @@ from app.prompting import (
     UseTemplate,
 )
 from app.text import formats, reasoning
+from app.text.calls.learning import learn
 from app.text.formats import Format, Origin
 from app.text.grammar.forms import grammar_of
 from app.text.inspection import Inspector
 from app.text.marks import Plain
-from app.text.prompt import MAX_CHARACTERS, Composer
+from app.text.prompt import MAX_CHARACTERS, Composer, ToolTemplate
 from app.text.recommended import advised
 from app.text.tokens import Encoder
 from app.text.vocabulary import LlamaVocabulary
@@ -69,6 +70,7 @@ class TextSession:
             notes=self._notes,
             stop=self.format.stop,
             thinking=self.thinking,
+            calling=self.calling,
             recommended=self._advised,
         )
 
@@ -94,7 +96,12 @@ class TextSession:
     def _use(self, text: str) -> Adopted:
         self._take(formats.wanted(text, self._origin) if text else self._usual)
         return Adopted(
-            self.end_tokens, self.format.name, self._notes, self.format.stop, self.thinking
+            self.end_tokens,
+            self.format.name,
+            self._notes,
+            self.format.stop,
+            self.thinking,
+            self.calling,
         )
 
     def _wanted_or_usual(self, text: str) -> Format:
@@ -116,6 +123,7 @@ class TextSession:
         self._composer = Composer(chosen.template, self._vocabulary.control, chosen.spare)
         self.end_tokens = self._vocabulary.end_tokens
         self.thinking = Thinking()
+        self.calling = Calling()
         self.dated = False
         self._learn()
 
@@ -127,17 +135,18 @@ class TextSession:
     def render(self, request: wire.Render) -> wire.Rendered | wire.TextFailed:
         """The prompt, or why there is none."""
         try:
-            composed = self._composer.compose(request.lines, request.wishes)
+            composed = self._composer.compose(request.lines, request.wishes, request.tools)
         except TextError as error:
             return wire.TextFailed(request.request_id, str(error))
-        prompt = self._encoder.encode(composed.plain, request.lines)
+        prompt = self._encoder.encode(composed.plain, composed.lines)
         notes = (self._refused_note(),) if composed.refused else ()
         return wire.Rendered(
             request.request_id,
             prompt.tokens,
-            prompt.spans,
+            prompt.spans[composed.added :],
             notes,
             reasoning.opened(composed.plain, self.thinking.tags),
+            composed.folded,
         )
 
     def count(self, request: wire.Tokenize) -> wire.Tokenized | wire.TextFailed:
@@ -178,8 +187,21 @@ class TextSession:
             source, control = self.format.template.source, self._vocabulary.control
             self.thinking = reasoning.thinking(self._probe, source, control)
             self.dated = len({self._probe(Wishes(now=now)).text for now in _TWO_DAYS}) > 1
+            self._learn_calls()
         except TextError as error:
             _log.warning("the chat template could not be tried: %s", error)
+
+    def _learn_calls(self) -> None:
+        template = self.format.for_tools or self.format.template
+        learned = learn(template, self._vocabulary.control)
+        self.calling = learned.calling
+        if learned.style is not None:
+            self._composer = Composer(
+                self.format.template,
+                self._vocabulary.control,
+                self.format.spare,
+                ToolTemplate(template, learned.style),
+            )
 
     def _probe(self, wishes: Wishes) -> Plain:
         return self._composer.compose(_PROBE, wishes).plain

@@ -32,10 +32,21 @@ class _State(Enum):
 
 
 class ThoughtSplit:
-    """`opened` are the tags that the prompt has opened already, if it has."""
+    """`opened` are the tags that the prompt has opened already, if it has.
 
-    def __init__(self, tags: Iterable[ThoughtTags] = (), opened: ThoughtTags | None = None) -> None:
+    `calls` are texts with which calls of tools begin: they end reasoning that is still open, and what comes after the
+    reasoning keeps the characters that stand for control tokens, for whoever reads the calls.  None: nobody does.
+    """
+
+    def __init__(
+        self,
+        tags: Iterable[ThoughtTags] = (),
+        opened: ThoughtTags | None = None,
+        calls: Iterable[str] | None = None,
+    ) -> None:
         self._tags = tuple(tags)
+        self._calls = tuple(calls or ())
+        self._kept = calls is not None
         self._closing = opened.closing if opened is not None else ""
         self._held = ""
         self._thought = False
@@ -45,11 +56,6 @@ class ThoughtSplit:
         elif self._tags:
             self._state = _State.BEGINNING
 
-    @property
-    def answering(self) -> bool | None:
-        """Whether what comes now is the answer; None while that is not decided."""
-        return None if self._state is _State.BEGINNING else self._state is _State.ANSWERING
-
     def feed(self, text: str) -> list[Part]:
         """The parts that are certain now; neighbours are never of the same kind."""
         self._held += text
@@ -58,14 +64,24 @@ class ThoughtSplit:
         while before is not self._state:
             before = self._state
             self._step(parts)
-        return _joined(parts)
+        return _joined(parts, kept=self._kept)
+
+    @property
+    def answering(self) -> bool | None:
+        """Whether what comes now is the answer; None while that is not decided."""
+        return None if self._state is _State.BEGINNING else self._state is _State.ANSWERING
+
+    @property
+    def reasoned(self) -> bool:
+        """Whether there was reasoning before."""
+        return bool(self._closing)
 
     def flush(self) -> list[Part]:
         """What was held back; to be called when the answer is over, for whatever reason."""
         held, self._held = self._held, ""
         if self._state is _State.BETWEEN or (self._state is _State.THINKING and not held.strip()):
             return []
-        return _joined([Part(held, thought=self._state is _State.THINKING)])
+        return _joined([Part(held, thought=self._state is _State.THINKING)], kept=self._kept)
 
     def _step(self, parts: list[Part]) -> None:
         match self._state:
@@ -100,14 +116,16 @@ class ThoughtSplit:
     def _think(self, parts: list[Part]) -> None:
         if not self._thought:
             self._held = self._held.lstrip()
-        end = self._held.find(self._closing)
-        if end >= 0:
-            thought = self._held[:end].rstrip()
-            self._held = self._held[end + len(self._closing) :]
-            self._state = _State.BETWEEN
+        places = ((self._held.find(end), end) for end in (*self._calls, self._closing))
+        place, end = min(((at, end) for at, end in places if at >= 0), default=(-1, ""))
+        if place >= 0:
+            thought = self._held[:place].rstrip()
+            called = end in self._calls
+            self._held = self._held[place + (0 if called else len(end)) :]
+            self._state = _State.ANSWERING if called else _State.BETWEEN
         else:
-            certain = len(self._held) - _begun(self._held, self._closing)
-            thought = self._held[:certain].rstrip()
+            held = max(begun(self._held, end) for end in (*self._calls, self._closing))
+            thought = self._held[: len(self._held) - held].rstrip()
             self._held = self._held[len(thought) :]
         self._thought = self._thought or bool(thought)
         parts.append(Part(thought, thought=True))
@@ -128,22 +146,22 @@ def symbols(
     told = tuple(
         replace(
             pair,
-            opening=_lettered(pair.opening, letters),
-            closing=_lettered(pair.closing, letters),
-            answer=_lettered(pair.answer, letters),
+            opening=lettered(pair.opening, letters),
+            closing=lettered(pair.closing, letters),
+            answer=lettered(pair.answer, letters),
         )
         for pair in tags
     )
     return told, {token: letters[text] for token, text in marks if text in letters}
 
 
-def _lettered(text: str, letters: Mapping[str, str]) -> str:
+def lettered(text: str, letters: Mapping[str, str]) -> str:
     for name in sorted(letters, key=len, reverse=True):
         text = text.replace(name, letters[name])
     return text
 
 
-def _begun(text: str, tag: str) -> int:
+def begun(text: str, tag: str) -> int:
     """The length of the longest end of `text` that begins `tag`."""
     for size in range(min(len(tag) - 1, len(text)), 0, -1):
         if text.endswith(tag[:size]):
@@ -151,11 +169,16 @@ def _begun(text: str, tag: str) -> int:
     return 0
 
 
-def _joined(parts: Iterable[Part]) -> list[Part]:
-    """Without symbols and empty parts; neighbours of the same kind in one."""
+def without_symbols(text: str) -> str:
+    """The text without the characters that stand for control tokens."""
+    return text.translate(_NO_SYMBOLS)
+
+
+def _joined(parts: Iterable[Part], *, kept: bool = False) -> list[Part]:
+    """Without empty parts and, but for an answer where they are `kept`, symbols; neighbours of the same kind in one."""
     joined: list[Part] = []
     for part in parts:
-        text = part.text.translate(_NO_SYMBOLS)
+        text = part.text if kept and not part.thought else without_symbols(part.text)
         if not text:
             continue
         if joined and joined[-1].thought == part.thought:

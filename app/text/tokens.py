@@ -8,33 +8,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise, takewhile
-from typing import Protocol
 
 from app.dialogue import ChatLine
-from app.text.control import ControlTokens
+from app.text.called import CalledText
 from app.text.marks import Place, Plain
 from app.text.prompt import content_of
 from app.text.stream import Vocabulary
-
-
-class Tokenizer(Protocol):
-    """What is needed of a loaded vocabulary; `bos` is None where it has no such token."""
-
-    @property
-    def vocabulary(self) -> Vocabulary: ...
-
-    @property
-    def control(self) -> ControlTokens: ...
-
-    @property
-    def bos(self) -> int | None: ...
-
-    @property
-    def add_bos(self) -> bool: ...
-
-    def tokenize(self, text: str, *, inside: bool = False) -> list[int]:
-        """The ids of `text` as mere text; `inside` when it goes on after other text."""
-        ...
+from app.text.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +37,11 @@ class _Fixed:
     ids: tuple[int, ...]
     control: bool
 
+    @property
+    def order(self) -> tuple[int, int]:
+        """By place; of two that begin together, the longer one first."""
+        return self.start, -self.end
+
 
 class Encoder:
     """Turns composed conversations into ids."""
@@ -67,6 +52,7 @@ class Encoder:
         self._silent = frozenset(
             token for token in range(len(vocabulary)) if not vocabulary.piece(token)
         )
+        self._called = CalledText(tokenizer)
 
     def encode(self, plain: Plain, lines: Sequence[ChatLine]) -> Prompt:
         """The ids of `plain`; what the engine wrote for a line keeps the ids that it was written with."""
@@ -76,7 +62,7 @@ class Encoder:
         for fixed in self._fixed(plain, lines):
             self._add_text(row, plain.text, (position, fixed.start), cuts, fresh)
             row.add(fixed.ids, plain.text[fixed.start : fixed.end], known=not fixed.control)
-            position, fresh = fixed.end, fixed.control
+            position, fresh = fixed.end, fixed.ids[-1] in self._silent
         self._add_text(row, plain.text, (position, len(plain.text)), cuts, fresh)
         return self._with_bos(row.tokens, row.spans(plain, len(lines)))
 
@@ -125,7 +111,11 @@ class Encoder:
             ids = self._written(fed[place.line], plain.text[place.start : place.end])
             if ids:
                 found.append(_Fixed(place.start, place.end, ids, False))
-        found.sort(key=lambda fixed: fixed.start)
+        for line in (index for index, one in enumerate(lines) if one.call_ids):
+            part = self._called.find(plain, line, lines[line].call_ids, matches)
+            if part is not None:
+                found.append(_Fixed(*part, control=True))
+        found.sort(key=lambda fixed: fixed.order)
         position = 0
         for fixed in found:
             if fixed.start >= position:

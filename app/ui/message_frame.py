@@ -66,6 +66,7 @@ def speaker(role: Role) -> str:
         Role.USER: translate("Transcript", "You"),
         Role.ASSISTANT: translate("Transcript", "Tutti"),
         Role.SYSTEM: translate("Transcript", "System prompt"),
+        Role.TOOL: translate("Transcript", "Tool"),
     }[role]
 
 

@@ -1,52 +1,61 @@
 """Conversations of every shape, for the comparison of prompts with llama-server's."""
 
-from collections.abc import Mapping, Sequence
+import json
 from dataclasses import dataclass
 
-from app.dialogue import ChatLine, Wishes
+from app.dialogue import ChatLine, Tool, ToolCall, Wishes
 
 NOON = 1796040000.0
 """The moment that templates take for the present; noon, so that it is the same day nearly everywhere."""
 
 _SYSTEM = "You are a “careful” helper."
-_TOOL = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": "The weather in a city <now>.",
-        "parameters": {
+_TOOL = Tool(
+    "get_weather",
+    "The weather in a city <now>.",
+    json.dumps(
+        {
             "type": "object",
             "properties": {
                 "city": {"type": "string", "description": "A city"},
                 "days": {"type": "integer", "enum": [1, 2]},
             },
             "required": ["city"],
-        },
-    },
-}
-_CALL = {
-    "id": "call00001",
-    "type": "function",
-    "function": {"name": "get_weather", "arguments": {"city": "Zürich", "days": 2}},
-}
+        }
+    ),
+)
+_CALL = ToolCall("call00001", "get_weather", '{"city":"Zürich","days":2}')
+_OTHER = ToolCall("call00002", "get_weather", '{"city":"Bern","days":1}')
+_RESULT = '{"sky": "clear", "degrees": 21}'
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A conversation; `lines` go through the whole composer, `messages` (with tools) to the bare template."""
+    """A conversation, the tools that it may use, and what the template is told besides."""
 
     name: str
     lines: tuple[ChatLine, ...] = ()
     wishes: Wishes = Wishes(now=NOON)
-    messages: Sequence[Mapping[str, object]] = ()
-    tools: Sequence[Mapping[str, object]] = ()
+    tools: tuple[Tool, ...] = ()
 
     @property
     def sent(self) -> list[dict[str, object]]:
         """The messages in the form of the OpenAI API."""
-        if self.messages:
-            return [dict(message) for message in self.messages]
         return [_message(line) for line in self.lines]
+
+    @property
+    def offered(self) -> list[dict[str, object]]:
+        """The tools in that form."""
+        return [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": json.loads(tool.parameters),
+                },
+            }
+            for tool in self.tools
+        ]
 
     @property
     def arguments(self) -> dict[str, object]:
@@ -63,7 +72,16 @@ def _message(line: ChatLine) -> dict[str, object]:
     message: dict[str, object] = {"role": line.role, "content": line.content}
     if line.reasoning:
         message["reasoning_content"] = line.reasoning
+    if line.calls:
+        message["tool_calls"] = [_call(call) for call in line.calls]
+    if line.role == "tool":
+        message |= {"name": line.name, "tool_call_id": line.call_id}
     return message
+
+
+def _call(call: ToolCall) -> dict[str, object]:
+    function = {"name": call.name, "arguments": json.loads(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def _say(*texts: str) -> tuple[ChatLine, ...]:
@@ -98,27 +116,33 @@ SHAPES = (
     Shape("assistant first", _say("a:Welcome!", "u:Hello")),
     Shape("system in the middle", _say("u:Hello", "a:Hi!", f"s:{_SYSTEM}", "u:Bye")),
     Shape("only system", _say(f"s:{_SYSTEM}")),
+    Shape("tools", _say(f"s:{_SYSTEM}", "u:What is the weather?"), tools=(_TOOL,)),
     Shape(
-        "tools",
-        messages=(
-            {"role": "system", "content": _SYSTEM},
-            {"role": "user", "content": "What is the weather?"},
+        "tool called",
+        (
+            *_say("u:What is the weather in Zürich?"),
+            ChatLine("assistant", "", calls=(_CALL,)),
+            ChatLine("tool", _RESULT, call_id=_CALL.id, name=_CALL.name),
+            *_say("a:It is clear, 21 degrees.", "u:Thanks"),
         ),
         tools=(_TOOL,),
     ),
     Shape(
-        "tool called",
-        messages=(
-            {"role": "user", "content": "What is the weather in Zürich?"},
-            {"role": "assistant", "content": "", "tool_calls": [_CALL]},
-            {
-                "role": "tool",
-                "name": "get_weather",
-                "tool_call_id": "call00001",
-                "content": '{"sky": "clear", "degrees": 21}',
-            },
-            {"role": "assistant", "content": "It is clear, 21 degrees."},
-            {"role": "user", "content": "Thanks"},
+        "tools called at once",
+        (
+            *_say("u:What is the weather in Zürich, and in Bern?"),
+            ChatLine("assistant", "", calls=(_CALL, _OTHER)),
+            ChatLine("tool", _RESULT, call_id=_CALL.id, name=_CALL.name),
+            ChatLine("tool", "rain", call_id=_OTHER.id, name=_OTHER.name),
+        ),
+        tools=(_TOOL,),
+    ),
+    Shape(
+        "tool called after reasoning",
+        (
+            *_say("u:What is the weather in Zürich?"),
+            ChatLine("assistant", "", reasoning="I must look.", calls=(_CALL,)),
+            ChatLine("tool", _RESULT, call_id=_CALL.id, name=_CALL.name),
         ),
         tools=(_TOOL,),
     ),

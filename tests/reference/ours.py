@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from app.errors import TextError
 from app.text import formats
+from app.text.calls.learning import learn
 from app.text.control import ControlTokens
-from app.text.names import names
-from app.text.prompt import Composer
+from app.text.prompt import Composer, ToolTemplate
 from tests.reference.conversations import Shape
 
 BOS, EOS = "<|endoftext|>", "<|im_end|>"
@@ -21,17 +21,18 @@ class Prompts:
 
     def __init__(self, source: str) -> None:
         self._format = formats.choose({"": source.encode()}, _NO_CONTROL, bos=BOS, eos=EOS)
-        self._composer = Composer(self._format.template, _NO_CONTROL)
+        template = self._format.template
+        learned = learn(template, _NO_CONTROL)
+        self.form = learned.calling.form if learned.style is not None else ""
+        with_tools = None if learned.style is None else ToolTemplate(template, learned.style)
+        self._composer = Composer(template, _NO_CONTROL, with_tools=with_tools)
 
     def text(self, shape: Shape) -> str | None:
         """The prompt, or None where the template is not used for this conversation."""
         if self._format.name != formats.OWN:
             return None
         try:
-            if shape.lines:
-                return self._composer.compose(shape.lines, shape.wishes).plain.text
-            told = {**names(shape.wishes), "tools": list(shape.tools)}
-            return self._format.template.render(shape.messages, told)
+            return self._composer.compose(shape.lines, shape.wishes, shape.tools).plain.text
         except TextError:
             return None
 

@@ -138,7 +138,7 @@ def _ask(shape: Shape) -> str | None:
     """The reference's prompt; None where it refuses."""
     body: dict[str, object] = {"messages": shape.sent, "chat_template_kwargs": shape.arguments}
     if shape.tools:
-        body["tools"] = list(shape.tools)
+        body["tools"] = shape.offered
     request = urllib.request.Request(
         f"http://127.0.0.1:{_PORT}/apply-template",
         json.dumps(body).encode(),

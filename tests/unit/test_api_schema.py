@@ -108,11 +108,6 @@ def test_both_names_of_the_token_limit_are_kept(fields: dict[str, int], limit: i
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
-        ({"messages": [{"role": "tool", "content": "x"}]}, "messages[0].role"),
-        (
-            {"messages": [{"role": "assistant", "content": "x", "tool_calls": [1]}]},
-            "messages[0].tool_calls",
-        ),
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]},
             "messages[0].content[0].type",

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.api.pieces import Whole
 from app.api.sse import CompletionWriter, encode
 from app.chat.models import FinishReason, Usage
 
@@ -25,7 +26,7 @@ def test_what_was_thought_has_a_field_of_its_own() -> None:
     delta = json.loads(writer.thought("Hm\u2028").removeprefix(b"data: "))["choices"][0]["delta"]
     assert delta == {"reasoning_content": "Hm\u2028"}
     for thought, extra in (("", {}), ("Hm", {"reasoning_content": "Hm"})):
-        body = json.loads(writer.whole("Hi", thought, FinishReason.STOP, Usage()))
+        body = json.loads(writer.whole(Whole("Hi", thought), FinishReason.STOP, Usage()))
         message = body["choices"][0]["message"]
         assert message == {"role": "assistant", "content": "Hi", **extra}
 

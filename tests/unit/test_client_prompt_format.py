@@ -90,7 +90,13 @@ class Made:
 
 
 def adopted(name: str = EDITED, **facts: Any) -> Adopted:
-    told = {"notes": (), "stop": (), "thinking": VOCABULARY.thinking, **facts}
+    told = {
+        "notes": (),
+        "stop": (),
+        "thinking": VOCABULARY.thinking,
+        "calling": VOCABULARY.calling,
+        **facts,
+    }
     return Adopted((END,), name, **told)
 
 

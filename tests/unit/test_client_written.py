@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.client.written import Written
+from app.client.written import Written, with_calls
+from app.dialogue import ToolCall
 
 
 def test_text_gives_back_its_ids() -> None:
@@ -63,3 +64,14 @@ def test_the_budget_holds_and_the_last_that_fits_is_there(
         assert sum(len(found) for found in kept.values()) <= budget
         fits = len(ids) + 16 <= budget
         assert kept[text] == (tuple(ids) if fits else ())
+
+
+def test_an_answer_with_calls_is_found_by_its_text_and_its_calls() -> None:
+    calls = [ToolCall("call_1", "look", '{"a": 1}')]
+    written = Written()
+    written.remember(with_calls("So.", calls), [1, 2])
+    again = [ToolCall("other", "look", '{"a": 1}')]
+    assert written.ids(with_calls("So.", again)) == (1, 2)
+    assert written.ids("So.") == ()
+    assert written.ids(with_calls("So.", [])) == ()
+    assert written.ids(with_calls("", calls)) == ()

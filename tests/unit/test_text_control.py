@@ -49,3 +49,14 @@ def test_a_single_character_is_text() -> None:
 def test_tokens_are_known_by_their_text() -> None:
     assert (TOKENS.id("<s>"), TOKENS.id("<x>")) == (3, None)
     assert list(ControlTokens([]).occurrences("<s>")) == []
+
+
+def test_what_could_become_a_control_token_with_its_neighbours_is_known() -> None:
+    tokens = ControlTokens([ControlToken(1, "<|end|>"), ControlToken(2, "<x>")])
+    assert tokens.completed_by("end") == (True, True)
+    assert tokens.completed_by("a <|") == (False, True)
+    assert tokens.completed_by("|> a") == (True, False)
+    assert tokens.completed_by("a <") == (False, True)
+    assert tokens.completed_by("> or <") == (True, True)
+    for text in ("", "other", "a <|end|> b", "<x>y"):
+        assert tokens.completed_by(text) == (False, False)

@@ -1,0 +1,80 @@
+"""What values the parameters of a tool have, for formats that write them without quotes.  Pure."""
+
+import json
+from collections.abc import Iterable, Mapping
+from enum import Enum, auto
+
+from app.dialogue import Tool
+from app.text.calls.json_scan import JsonScan
+
+_WORDS = {"true": "true", "false": "false", "none": "null", "null": "null"}
+
+
+class Kind(Enum):
+    """How the text of a parameter becomes JSON."""
+
+    TEXT = auto()
+    """It is a string, whatever it looks like."""
+    TEXT_OR_NULL = auto()
+    ANY = auto()
+    """It is JSON where it can be, else a string."""
+
+
+Kinds = Mapping[str, Mapping[str, Kind]]
+"""By tool and parameter; what is not there is ANY."""
+
+
+def kinds(tools: Iterable[Tool]) -> dict[str, dict[str, Kind]]:
+    """The kinds of all parameters of these tools; schemas that say nothing plain leave them out."""
+    return {tool.name: _of_schema(json.loads(tool.parameters)) for tool in tools}
+
+
+def as_json(text: str, kind: Kind) -> str:
+    """The value that was written as this text."""
+    word = _WORDS.get(text.strip().lower())
+    if kind is not Kind.TEXT and word == "null":
+        return word
+    if kind is Kind.ANY:
+        if word is not None:
+            return word
+        scan = JsonScan()
+        accepted, used = scan.feed(text.strip())
+        scan.finish()
+        if scan.done and used == len(text.strip()):
+            return accepted
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _of_schema(schema: object) -> dict[str, Kind]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
+        return {}
+    return {name: kind for name, value in properties.items() if (kind := _kind(value)) is not None}
+
+
+def _kind(schema: object) -> Kind | None:
+    types = _types(schema)
+    if types == {"string"}:
+        return Kind.TEXT
+    return Kind.TEXT_OR_NULL if types == {"string", "null"} else None
+
+
+def _types(schema: object) -> set[str]:
+    """The types that a schema names, empty where it does not say."""
+    if not isinstance(schema, dict):
+        return set()
+    named = schema.get("type")
+    if isinstance(named, str):
+        return {named}
+    if isinstance(named, list):
+        return {name for name in named if isinstance(name, str)}
+    values = schema.get("enum")
+    if isinstance(values, list) and values and all(isinstance(value, str) for value in values):
+        return {"string"}
+    found: set[str] = set()
+    for choice in schema.get("anyOf") or schema.get("oneOf") or ():
+        types = _types(choice)
+        if not types:
+            return set()
+        found |= types
+    return found
