@@ -145,9 +145,11 @@ def choose(templates: Mapping[str, bytes], control: ControlTokens, *, bos: str, 
 
 
 def wanted(text: str, origin: Origin) -> Format:
-    """The format of a template that the user gave; raises TextError where `check` does."""
+    """The format of a template that the user gave; raises TextError where `check` does.
+
+    Its template still has what is left of the allowance for this.
+    """
     template, _ = check(text, _EXAMPLE, origin)
-    template.allowance = None
     names = {source: name for name, source in reversed(origin.texts.items())}
     name = names.get(text)
     known = _recognised(origin.control)
@@ -156,6 +158,10 @@ def wanted(text: str, origin: Origin) -> Format:
         template,
         ChatTemplate(known.source, bos=origin.bos, eos=origin.eos),
         tuple(stop for stop in known.stop if stop.strip() in text),
+        # A template that is not the model's own main one counts for conversations with tools, too.
+        for_tools=_for_tools(origin.templates, origin.control, bos=origin.bos, eos=origin.eos)
+        if name == ""
+        else None,
     )
 
 

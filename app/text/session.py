@@ -22,6 +22,7 @@ from app.text.calls.learning import learn
 from app.text.formats import Format, Origin
 from app.text.grammar.forms import grammar_of
 from app.text.inspection import Inspector
+from app.text.limits import Allowance
 from app.text.marks import Plain
 from app.text.prompt import MAX_CHARACTERS, Composer, ToolTemplate
 from app.text.recommended import advised
@@ -118,14 +119,20 @@ class TextSession:
             return replace(self._usual, notes=(note, *self._usual.notes))
 
     def _take(self, chosen: Format) -> None:
-        """Use this format, and see what it does."""
+        """Use this format, and see what it does: with the trial before it, in the time that one request has."""
         self.format = chosen
         self._composer = Composer(chosen.template, self._vocabulary.control, chosen.spare)
         self.end_tokens = self._vocabulary.end_tokens
         self.thinking = Thinking()
         self.calling = Calling()
         self.dated = False
+        allowance = chosen.template.allowance or Allowance()
+        tried = [one for one in (chosen.template, chosen.for_tools) if one is not None]
+        for template in tried:
+            template.allowance = allowance
         self._learn()
+        for template in tried:
+            template.allowance = None
 
     @property
     def _notes(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app import wire
-from app.dialogue import ChatLine
+from app.dialogue import ChatLine, Tool
 from app.errors import TextError
 from app.prompting import (
     EDITED,
@@ -22,11 +22,14 @@ from app.prompting import (
     UseTemplate,
 )
 from app.text import formats
+from app.text.calls.learning import learn
 from app.text.control import ControlToken, ControlTokens
 from app.text.formats import Origin
 from app.text.limits import Allowance, TooMuchTime
 from app.text.session import TextSession
+from app.text.template import ChatTemplate
 from tests.tiny_text import CHATML, text_value, tiny_vocabulary, with_metadata
+from tests.tool_templates import HERMES
 
 LINES = (ChatLine("system", "sys"), ChatLine("user", "a"), ChatLine("assistant", "b"), ChatLine("user", "c"))  # fmt: skip
 LOUD = CHATML.replace("message['content']", "'Listen: ' + message['content']")
@@ -109,6 +112,41 @@ def test_one_that_is_used_changes_the_prompt_and_taken_back_leaves_no_trace(tmp_
     assert (back.format_name, back.notes) == (OWN, ())
     assert text_of(made) == before
     assert made.loaded() == told
+    made.close()
+
+
+def folds(session: TextSession) -> bool:
+    """Whether tools are text in the messages."""
+    tools = (Tool("look", "Looks.", "{}"),)
+    reply = session.render(wire.Render(1, LINES, tools=tools))
+    assert isinstance(reply, wire.Rendered), reply
+    return reply.folded
+
+
+def test_calls_are_learnt_anew_with_the_template(tmp_path: Path) -> None:
+    made = session(tmp_path)
+    before = made.loaded().calling
+    assert folds(made)
+    found = asked(made, UseTemplate(HERMES))
+    assert isinstance(found, Adopted)
+    assert found.calling == made.loaded().calling
+    assert (found.calling.form, folds(made)) == ("block", False)
+    back = asked(made, UseTemplate(""))
+    assert isinstance(back, Adopted)
+    assert back.calling == before
+    assert folds(made)
+    made.close()
+
+
+def test_the_models_other_template_for_tools_goes_with_its_main_one_alone(tmp_path: Path) -> None:
+    path = tiny_vocabulary(tmp_path / "tiny.gguf")
+    named = {"tokenizer.chat_template.tool_use": text_value(HERMES)}
+    made = TextSession(with_metadata(path, tmp_path / "named.gguf", named))
+    assert not folds(made)
+    asked(made, UseTemplate(LOUD))
+    assert folds(made)
+    asked(made, UseTemplate(CHATML))
+    assert not folds(made)
     made.close()
 
 
@@ -223,3 +261,8 @@ def test_a_trial_has_one_allowance_for_all_that_it_renders() -> None:
         in_pieces(Allowance(0.05))
     with pytest.raises(TextError, match="too long"):
         formats._working(slow, origin.control, bos="", eos="", allowance=Allowance(0.01))
+    slow_with_tools = ChatTemplate(
+        HERMES + "{% if tools %}" + slow + "{% endif %}", allowance=Allowance(0.01)
+    )
+    with pytest.raises(TextError, match="too long"):
+        learn(slow_with_tools, origin.control)
