@@ -4,13 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from app.chat.model_state import EngineStatus, ModelPhase, ModelState
 from app.chat.models import FinishReason, Usage
 from app.chat.ports import (
     Ended,
-    EngineStatus,
     Event,
-    ModelPhase,
-    ModelState,
     Request,
     Text,
     Thought,

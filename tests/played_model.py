@@ -5,12 +5,11 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
+from app.chat.model_state import ModelPhase, ModelState
 from app.chat.models import ChatMessage, Role
 from app.chat.ports import (
     Ended,
     Event,
-    ModelPhase,
-    ModelState,
     Request,
     Waiting,
 )

@@ -1,6 +1,6 @@
 """What to say of the cache: nothing while it serves well, otherwise why not and what to change; pure."""
 
-from app.chat.ports import Advice, AdviceKind
+from app.chat.model_state import Advice, AdviceKind
 from app.counters import Counters
 
 GOOD_SHARE = 0.85

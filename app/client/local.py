@@ -15,13 +15,11 @@ from functools import partial
 from pathlib import Path, PurePath
 
 from app import modelfile
+from app.chat.model_state import EngineStatus, ModelPhase, ModelState
 from app.chat.ports import (
     Ended,
-    EngineStatus,
     Event,
     LeftOut,
-    ModelPhase,
-    ModelState,
     Request,
     Waiting,
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from app.chat.ports import Advice, AdviceKind
+from app.chat.model_state import Advice, AdviceKind
 from app.ui.banner import Banner, Notice
 
 

@@ -7,8 +7,8 @@ from typing import Generic, Literal, TypeVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
 
+from app.chat.model_state import ModelState
 from app.chat.models import Conversation, ConversationSettings, Effort
-from app.chat.ports import ModelState
 from app.sampling import taking
 from app.settings import Settings
 from app.ui import geometry, theme

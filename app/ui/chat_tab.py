@@ -26,8 +26,8 @@ from app.chat.events import (
     TurnChanged,
     TurnState,
 )
+from app.chat.model_state import ModelPhase, ModelState
 from app.chat.models import Conversation, Message, Role, TabState
-from app.chat.ports import ModelPhase, ModelState
 from app.chat.turns import ChatService
 from app.ui import aio, theme
 from app.ui.attachment import read_text_file

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from app.chat.ports import ModelPhase, ModelState
+from app.chat.model_state import ModelPhase, ModelState
 from app.ui import theme
 from app.ui.model_button import STARTER_NAME
 from app.ui.plain import Label, one_line

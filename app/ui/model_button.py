@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
-from app.chat.ports import ModelPhase, ModelState
+from app.chat.model_state import ModelPhase, ModelState
 from app.ui import icons, theme
 from app.ui.plain import one_line, tooltip, without_mnemonics
 from app.ui.status import phase_words

@@ -10,7 +10,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.chat.ports import ModelHost, ModelPhase, ModelState
+from app.chat.model_state import ModelPhase, ModelState
+from app.chat.ports import ModelHost
 from app.errors import ModelError
 from app.settings import Settings
 from app.ui import aio

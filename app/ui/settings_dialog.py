@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.chat.ports import ModelState
+from app.chat.model_state import ModelState
 from app.settings import OWN_NUMBERS, Settings
 from app.sizing.planner import NO_OUTLOOK, Outlook
 from app.ui import geometry, theme

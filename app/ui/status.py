@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
-from app.chat.ports import Advice, EngineStatus, ModelPhase, ModelState
+from app.chat.model_state import Advice, EngineStatus, ModelPhase, ModelState
 from app.ui import states, theme
 from app.ui.plain import ElidedLabel, one_line, tooltip
 

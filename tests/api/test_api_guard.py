@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app.api.guard import MAX_BODY
 from app.api.key import KeyFile
-from app.chat.ports import Advice, AdviceKind, EngineStatus
+from app.chat.model_state import Advice, AdviceKind, EngineStatus
 from tests.api.harness import HELLO, Api, Reply, chat, head, parse, running
 
 KEY = "k-secret"

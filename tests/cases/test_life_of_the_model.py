@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QPushButton, QToolButton
 
 from app import main
 from app.chat.events import ChatEvent, TurnChanged, TurnState
+from app.chat.model_state import ModelPhase
 from app.chat.models import ChatMessage, Role, Status, TabState
-from app.chat.ports import ModelPhase
 from app.client.pair import Means
 from app.settings import load as load_settings
 from app.settings import settings_path

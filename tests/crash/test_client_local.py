@@ -12,8 +12,9 @@ from typing import Any
 import psutil
 import pytest
 
+from app.chat.model_state import ModelPhase
 from app.chat.models import ChatMessage, Role
-from app.chat.ports import Ended, Event, ModelPhase, Reading, Request, Text, Waiting
+from app.chat.ports import Ended, Event, Reading, Request, Text, Waiting
 from app.client.clock import Clock
 from app.client.local import LocalModel
 from app.client.pair import Means

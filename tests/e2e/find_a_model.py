@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QListWidget, QPlainTextEdit, QPushButton, QWidget
 
 from app import paths
-from app.chat.ports import ModelPhase
+from app.chat.model_state import ModelPhase
 from app.ui.transcript import Transcript
 from app.ui.window import Window
 from tests.e2e.app_driver import child, click, press, run, type_text, until

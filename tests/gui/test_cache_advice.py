@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from app.chat.ports import Advice, AdviceKind, EngineStatus
+from app.chat.model_state import Advice, AdviceKind, EngineStatus
 from tests.gui.desk import until
 
 TOO_SMALL = Advice(AdviceKind.TOO_SMALL, "The pool is too small.")

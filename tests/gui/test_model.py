@@ -4,7 +4,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QToolButton
 
-from app.chat.ports import EngineStatus, ModelPhase, ModelState, Text, Waiting
+from app.chat.model_state import EngineStatus, ModelPhase, ModelState
+from app.chat.ports import Text, Waiting
 from app.settings import Settings
 from app.ui.status import describe
 from tests.fakes import FakeGenerator, FakeModelHost

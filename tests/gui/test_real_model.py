@@ -5,8 +5,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 
+from app.chat.model_state import ModelPhase
 from app.chat.models import Sampling
-from app.chat.ports import ModelPhase
 from app.client.local import LocalModel
 from app.main import load_params
 from app.settings import Settings

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.chat.model_state import ModelState
 from app.chat.models import Conversation, ConversationSettings
-from app.chat.ports import ModelState
 from app.sampling import FIELDS, Sampling
 from app.settings import Settings
 from app.ui.chat_settings_dialog import ChatSettingsDialog

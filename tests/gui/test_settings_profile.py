@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QSpinBox, QWidget
 
-from app.chat.ports import ModelState
+from app.chat.model_state import ModelState
 from app.settings import OWN_NUMBERS, Settings
 from app.sizing.footprint import Footprint, Layer
 from app.sizing.machine import Machine

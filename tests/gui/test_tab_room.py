@@ -7,8 +7,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTabBar, QToolButton, QWidget
 
 from app.chat.events import TurnChanged, TurnState
+from app.chat.model_state import ModelPhase
 from app.chat.models import TabState
-from app.chat.ports import ModelPhase
 from app.ui import states, theme
 from app.ui.tab_label import TabLabel, fitting
 from app.ui.tabs import NARROWEST

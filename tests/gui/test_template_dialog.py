@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QLabel, QPlainTextEdit, QPushButton
 
-from app.chat.ports import ModelPhase
+from app.chat.model_state import ModelPhase
 from app.ui.prompt_view import PromptView
 from app.ui.template_text import TemplateText, is_heavy
 from tests.fakes import FakeModelHost

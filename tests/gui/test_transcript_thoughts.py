@@ -8,8 +8,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.chat.model_state import ModelState
 from app.chat.models import Conversation, ConversationSettings, Message, Status
-from app.chat.ports import ModelState
 from app.settings import Settings
 from app.ui.actions import ActionButton
 from app.ui.chat_settings_dialog import ChatSettingsDialog

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.chat.model_state import ModelPhase, ModelState
 from app.chat.models import Conversation, Role
-from app.chat.ports import ModelPhase, ModelState
 from app.settings import Settings
 from app.ui import geometry, icons, theme
 from app.ui.chat_settings_dialog import ChatSettingsDialog

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from app.chat.ports import ModelPhase
+from app.chat.model_state import ModelPhase
 from app.chat.turns import ChatService
 from app.client.child import Limits
 from app.client.local import LocalModel

@@ -3,8 +3,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from app.chat.model_state import ModelPhase
 from app.chat.models import FinishReason, Usage
-from app.chat.ports import Ended, Event, ModelPhase, Request, Text
+from app.chat.ports import Ended, Event, Request, Text
 from app.cli.selftest import two_chats
 from app.counters import Counters
 from app.errors import EngineError, ModelError

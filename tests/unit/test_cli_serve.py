@@ -13,7 +13,7 @@ import pytest
 
 from app.__main__ import main, parser
 from app.api.server import bind
-from app.chat.ports import Advice, AdviceKind, EngineStatus, ModelPhase
+from app.chat.model_state import Advice, AdviceKind, EngineStatus, ModelPhase
 from app.cli.serve import advised, planned, serve
 from app.settings import GAPS, Profile
 from app.sizing.machine import Machine

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 import qasync
 
+from app.chat.model_state import EngineStatus, ModelPhase, ModelState
 from app.chat.models import ChatMessage, Role
 from app.chat.ports import (
     Ended,
-    EngineStatus,
     LeftOut,
-    ModelPhase,
-    ModelState,
     Reading,
     Request,
     Text,

@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
+from app.chat.model_state import EngineStatus, ModelPhase
 from app.chat.ports import (
     Ended,
-    EngineStatus,
-    ModelPhase,
     Text,
 )
 from app.client.death import Death

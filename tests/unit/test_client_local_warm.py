@@ -1,8 +1,6 @@
 """Urgency and warm-ups as the engine hears of them, over children played by the test."""
 
-from app.chat.ports import (
-    ModelPhase,
-)
+from app.chat.model_state import ModelPhase
 from app.chat.urgency import Urgency
 from app.wire import (
     Abort,

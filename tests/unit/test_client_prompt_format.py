@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from app.chat.model_state import ModelPhase
 from app.chat.models import ChatMessage, Role
-from app.chat.ports import ModelPhase, Request
+from app.chat.ports import Request
 from app.client.fed import FedPrompts
 from app.client.local import LocalModel
 from app.dialogue import ChatLine

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.chat.ports import ModelPhase, Text
+from app.chat.model_state import ModelPhase
+from app.chat.ports import Text
 from app.sampling import FIELDS, LogProbs, Sampling
 from app.wire import FinishReason, TokenOut
 from tests.played_model import PATH, Made, ends

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.chat.ports import AdviceKind
+from app.chat.model_state import AdviceKind
 from app.client.advice import advice
 from app.counters import Counters, RecentHits
 from app.engine.backend import TokenArray
