@@ -1,10 +1,10 @@
 """What a step costs, fitted while running; pure.
 
-Two linear models, each by recursive least squares with forgetting, since a step that only decodes runs other
-kernels than one that also reads:
+Three linear models, each by recursive least squares with forgetting, since a step that only decodes runs other
+kernels than one that also reads, and one of many tokens others than one of few:
 
-    decode   seconds = a + b * rows + c * cells
-    mixed    seconds = a + b * rows + c * chunk + d * chunk * cells
+    decode         seconds = a + b * rows + c * cells
+    small, large   seconds = a + b * rows + c * chunk + d * chunk * cells
 
 `rows` are decode rows, `chunk` prefill tokens, `cells` the used cells of the pool (attention looks at all of
 them), in thousands.  A token costs a hundred times more on one machine than on another, so nothing is assumed:
@@ -22,7 +22,15 @@ import numpy.typing as npt
 from app.engine.row_limit import RowLimit
 
 _FORGETTING = 0.98
+LARGE = 64
+"""Rows and chunk together from which on a step is a large one.  On the CPU, flash attention takes fewer of them cell by cell,
+and this many in tiles: a step of 64 tokens of SmolLM2 took 0.3 s on two cores, one of 32 tokens 0.4 s."""
+
 _FIRST_CHUNK = 32
+_FIRST_SMALL_CHUNK = 8
+_LITTLE = 4
+_TRY_LARGE = LARGE // 4
+"""A step that may read so much is made a large one, where no such step was seen: it may well take no longer."""
 _OUTLIER = 3.0
 _PRIOR_VARIANCE = 1e3
 _MOST_VARIANCE = 1e6
@@ -45,7 +53,7 @@ class CostModel:
 
     def __init__(self) -> None:
         self._decode = _Fit(3)
-        self._mixed = _Fit(4)
+        self._small, self._large = _Fit(4), _Fit(4)
         self._margin = _FIRST_MARGIN
         self.row_limit = RowLimit()
 
@@ -60,10 +68,11 @@ class CostModel:
     def observe(self, shape: Shape, seconds: float) -> None:
         """Learn from a step."""
         if shape.chunk:
-            expected = self._mixed.predict(_mixed(shape))
-            if expected and self._mixed.knows:
+            fit = self._fit(shape)
+            expected = fit.predict(_mixed(shape))
+            if expected and fit.knows:
                 self._follow_margin(seconds / expected)
-            self._mixed.learn(_mixed(shape), seconds)
+            fit.learn(_mixed(shape), seconds)
         elif shape.rows:
             self._decode.learn(_decode(shape), seconds)
             self.row_limit.observe(shape.rows, shape.cells, seconds)
@@ -76,25 +85,51 @@ class CostModel:
     def seconds(self, shape: Shape) -> float | None:
         """The expected time of a step; None while nothing like it was seen."""
         if shape.chunk:
-            return self._mixed.predict(_mixed(shape))
+            return self._fit(shape).predict(_mixed(shape))
         found = self._decode.predict(_decode(shape))
-        # Before the first step that only decodes, one that also reads is the only thing known.
-        return found if found is not None else self._mixed.predict(_mixed(shape))
+        if found is not None:
+            return found
+        # Before the first step that only decodes, one that also reads a little is the nearest to it: what of that was for
+        # the rows alone is not known.
+        fit = self._small if self._small.seen else self._large
+        return fit.predict(_mixed(Shape(shape.rows, _LITTLE, shape.cells)))
 
     def chunk_for(self, seconds: float, rows: int, cells: int) -> int:
         """How many prefill tokens a step of `rows` rows may read to take about `seconds`; at least 0."""
-        fixed = self._mixed.predict(_mixed(Shape(rows, 0, cells)))
-        if fixed is None:
-            return _FIRST_CHUNK
-        each = self._mixed.slope(_mixed(Shape(0, 1, cells)) - _mixed(Shape(0, 0, cells)))
-        return max(0, int((seconds - fixed) / each))
+        least = max(1, LARGE - rows)
+        large = _chunk(self._large, seconds, rows, cells)
+        if large is not None and large >= least:
+            return large
+        small = _chunk(self._small, seconds, rows, cells)
+        if large is None:
+            if small is None:
+                return _FIRST_CHUNK
+            return least if _TRY_LARGE <= small < least else small
+        return min(_FIRST_SMALL_CHUNK if small is None else small, least - 1)
 
     def effort(self, start: int, end: int) -> float:
         """What it costs to read positions [start, end), in tokens at the beginning of a text."""
-        token = _mixed(Shape(0, 1, 0)) - _mixed(Shape(0, 0, 0))
-        cells = (start + end) // 2
-        here = _mixed(Shape(0, 1, cells)) - _mixed(Shape(0, 0, cells))
-        return (end - start) * self._mixed.slope(here) / self._mixed.slope(token)
+        fit = self._known
+        return (end - start) * _each(fit, (start + end) // 2) / _each(fit, 0)
+
+    @property
+    def _known(self) -> "_Fit":
+        """What is known of reading, of large steps if there were any."""
+        return self._large if self._large.seen else self._small
+
+    def _fit(self, shape: Shape) -> "_Fit":
+        return self._large if shape.rows + shape.chunk >= LARGE else self._small
+
+
+def _chunk(fit: "_Fit", seconds: float, rows: int, cells: int) -> int | None:
+    """The chunk with which a step takes this long, by one model; None where it has seen nothing."""
+    fixed = fit.predict(_mixed(Shape(rows, 0, cells)))
+    return None if fixed is None else max(0, int((seconds - fixed) / _each(fit, cells)))
+
+
+def _each(fit: "_Fit", cells: int) -> float:
+    """Seconds for one more token of a chunk."""
+    return fit.slope(_mixed(Shape(0, 1, cells)) - _mixed(Shape(0, 0, cells)))
 
 
 def _decode(shape: Shape) -> npt.NDArray[np.float64]:
@@ -113,19 +148,19 @@ class _Fit:
         self._variance: npt.NDArray[Any] = np.eye(size) * _PRIOR_VARIANCE
         self._scale = 0.0
         self._size = size
-        self._seen = 0
+        self.seen = 0
 
     @property
     def knows(self) -> bool:
         """Whether enough was seen to tell a step that was slow from one that was not understood."""
-        return self._seen >= 4 * self._size
+        return self.seen >= 4 * self._size
 
     def learn(self, features: npt.NDArray[np.float64], seconds: float) -> None:
         expected = self.predict(features)
         # While little is known, a step may well be far from what was expected.
         if expected and self.knows:
             seconds = min(seconds, _OUTLIER * expected)
-        self._seen += 1
+        self.seen += 1
         self._scale = max(self._scale * _FORGETTING, seconds)
         spread = self._variance @ features
         gain = spread / (_FORGETTING + features @ spread)

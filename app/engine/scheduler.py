@@ -9,7 +9,7 @@ and in their steps only once it has waited long enough to count as one of them.
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 
-from app.engine.cost import CostModel, Shape
+from app.engine.cost import LARGE, CostModel, Shape
 from app.engine.sequence import Sequence
 from app.wire import Priority
 
@@ -25,8 +25,8 @@ class Pace:
     """How a step's time is spent.
 
     While others are writing, a step may take `gap` times as long as one without prefill, at the longest; alone,
-    reading may take `alone_seconds`, which bounds how late a new request or a cancel is heard.  `floor` tokens are always
-    read, so that reading never starves.  The gap is `urgent` times as long while the prompt that is read is more
+    reading may take `alone_seconds`, which bounds how late a new request or a cancel is heard, but for steps that are too
+    small to be quick.  `floor` tokens are always read, so that reading never starves.  The gap is `urgent` times as long while the prompt that is read is more
     urgent than all that is written: somebody looks at that chat, and nobody at the others.
     """
 
@@ -62,7 +62,7 @@ def prefill_budget(
     alone = cost.seconds(Shape(rows, 0, cells)) if rows else None
     gap = pace.gap * pace.urgent if urgent else pace.gap
     seconds = pace.alone_seconds if alone is None else gap * alone / cost.margin
-    return max(pace.floor, cost.chunk_for(seconds, rows, cells))
+    return max(pace.floor if rows else LARGE, cost.chunk_for(seconds, rows, cells))
 
 
 def more_urgent(reading: Seq[Sequence], running: Seq[Sequence]) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.cost import CostModel, Shape
+from app.engine.cost import LARGE, CostModel, Shape
 from app.engine.scheduler import Pace, prefill_budget
 
 machines = st.tuples(
@@ -127,6 +127,45 @@ def test_an_urgent_prompt_may_take_more_of_a_step(
     assert urgent >= usual >= pace.floor
     alone = cost.seconds(Shape(rows, 0, 1000))
     assert alone is not None
-    assert (urgent > usual) or cost.chunk_for(
-        pace.gap * pace.urgent * alone, rows, 1000
-    ) <= pace.floor
+    most = cost.chunk_for(pace.gap * pace.urgent * alone, rows, 1000)
+    # What is more than a small step can hold may not be enough for a large one.
+    assert urgent > usual or most <= pace.floor or usual + rows in (LARGE - 1, LARGE)
+
+
+def tiled_seconds(shape: Shape) -> float:
+    """As two cores did it: a step of few tokens costs more for each than one of many."""
+    if not shape.chunk:
+        return 0.03 + 0.003 * shape.rows
+    each = 0.0035 if shape.rows + shape.chunk >= LARGE else 0.013
+    return 0.02 + 0.003 * shape.rows + each * shape.chunk
+
+
+def chunks(cost: CostModel, rows: int, steps: int, *, urgent: bool = False) -> list[int]:
+    """What is read in each step beside `rows` rows, and after each a step without."""
+    read = []
+    for _ in range(steps):
+        read.append(min(512, prefill_budget(cost, Pace(), rows, 1000, urgent=urgent)))
+        for chunk in (read[-1], 0) if rows else (read[-1],):
+            shape = Shape(rows, chunk, 1000)
+            cost.observe(shape, tiled_seconds(shape))
+    return read
+
+
+def test_alone_no_step_is_so_small_that_it_is_slow() -> None:
+    read = chunks(CostModel(), 0, 30)
+    assert min(read) >= LARGE
+    assert tiled_seconds(Shape(0, read[-1], 1000)) == pytest.approx(0.5, rel=0.1)
+
+
+def test_a_large_step_is_made_where_it_fits() -> None:
+    cost = CostModel()
+    chunks(cost, 0, 10)
+    assert chunks(cost, 4, 40, urgent=True)[-1] >= LARGE - 4
+    # The usual gap has no room for one: what is read keeps to it.
+    usual = chunks(cost, 4, 40)[-1]
+    longest = Pace().gap * tiled_seconds(Shape(4, 0, 1000))
+    assert tiled_seconds(Shape(4, usual, 1000)) <= 1.1 * longest
+
+
+def test_a_large_step_is_tried_where_none_was_seen() -> None:
+    assert max(chunks(CostModel(), 4, 40, urgent=True)) >= LARGE - 4

@@ -6,6 +6,7 @@ import pytest
 
 from app.engine.backend import Batch, DecodeResult, MemoryKind
 from app.engine.core import Engine
+from app.engine.cost import LARGE
 from app.engine.fake import FakeBackend
 from app.engine.sequence import PATIENCE, PROMPT_STEP
 from app.sampling import Sampling
@@ -471,13 +472,13 @@ def test_the_front_chat_is_read_faster_while_only_others_write() -> None:
 
 
 def test_alone_a_prompt_takes_the_whole_batch() -> None:
-    run = make_run(FakeBackend(cells=2000, batch=64))
+    run = make_run(FakeBackend(cells=2000, batch=128))
     run.engine.submit(request(1, (7,) * 900, limit=1))
     finish(run)
     chunks = [step.counters.chunk for step in run.steps]
-    # The first one is small, for nothing is known of the machine.
-    assert chunks[0] < 64
-    assert set(chunks[1:-1]) == {64}
+    # The first one is as small as a quick one can be, for nothing is known of the machine.
+    assert chunks[0] == LARGE
+    assert set(chunks[1:-1]) == {128}
 
 
 def test_a_front_chat_that_comes_later_leaves_the_others_their_turns() -> None:
