@@ -33,6 +33,8 @@ class Invariants:
         sequences = self._engine._sequences
         if submit.priority is not Priority.FRONT or submit.request_id not in sequences:
             return
+        # Of two that are as urgent, one may take the whole step.
+        self._urgent.clear()
         others = [one for one in sequences.values() if one.id != submit.request_id]
         needed = sum(len(one.tokens) + _GROWTH for one in sequences.values())
         roomy = needed <= self._backend.info.cells
@@ -41,6 +43,10 @@ class Invariants:
         alone = all(one.level > Priority.FRONT for one in others)
         if roomy and ids and alone and not prefix:
             self._urgent.add(submit.request_id)
+
+    def raised(self) -> None:
+        """Another request has become as urgent."""
+        self._urgent.clear()
 
     def aborted(self, request_id: int) -> None:
         assert request_id not in self._engine._sequences

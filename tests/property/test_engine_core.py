@@ -115,6 +115,8 @@ class Play:
             self.invariants.aborted(message.request_id)
         elif isinstance(message, SetPriority):
             self.engine.set_priority(message.request_id, message.priority)
+            if message.priority is Priority.FRONT:
+                self.invariants.raised()
 
     def forget(self, stream: EngineStream) -> None:
         """Nobody leaves here."""
