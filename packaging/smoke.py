@@ -132,7 +132,9 @@ def check_window(program: Path, home: str) -> None:
 
 def bare_environment(home: str) -> dict[str, str]:
     """What `env -i` would leave, with a home that holds nothing."""
-    return {"HOME": home, "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+    # Without a session bus Qt may start one, which would outlive the program.
+    bus = {"DBUS_SESSION_BUS_ADDRESS": "disabled:"}
+    return {"HOME": home, "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", **bus}
 
 
 @contextmanager

@@ -279,7 +279,7 @@ def test_the_official_client_understands_all_of_it() -> None:
 
 
 def test_a_model_that_is_not_there_is_503_and_one_that_loads_is_waited_for() -> None:
-    from app.chat.ports import ModelPhase
+    from app.chat.model_state import ModelPhase
 
     async def run() -> None:
         async with running() as api:

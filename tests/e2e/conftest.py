@@ -46,6 +46,8 @@ def run_driver(
     environment = {
         **os.environ,
         "DISPLAY": display,
+        # Where there is no session bus, Qt may start one that outlives the program.
+        "DBUS_SESSION_BUS_ADDRESS": os.environ.get("DBUS_SESSION_BUS_ADDRESS", "disabled:"),
         "QT_QPA_PLATFORM": "xcb",
         "TUTTI_DATA_DIR": str(folder / "data"),
         "TUTTI_DECODE_LOG": str(folder / "decode.jsonl"),
