@@ -12,15 +12,20 @@ _FIELDS = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 """`llama_token_data`."""
 
 
-def of_row(api: Any, context: Any, row: int, size: int) -> Candidates:
-    """All `size` tokens, token i at index i, with the logits of batch row `row` of the last decode."""
-    logits = api.llama_get_logits_ith(context, row)
-    address = ctypes.cast(logits, ctypes.c_void_p).value
+def logits_of(api: Any, context: Any, row: int, size: int) -> npt.NDArray[np.float32]:
+    """The `size` logits of batch row `row` of the last decode, where they are; good until the next one."""
+    pointer = api.llama_get_logits_ith(context, row)
+    address = ctypes.cast(pointer, ctypes.c_void_p).value
     if address is None:
         raise RuntimeError("llama.cpp gave no logits for a row that asked for some")
+    return np.ctypeslib.as_array((ctypes.c_float * size).from_address(address))
+
+
+def of_row(api: Any, context: Any, row: int, size: int) -> Candidates:
+    """All `size` tokens, token i at index i, with the logits of batch row `row` of the last decode."""
     found = np.zeros(size, _FIELDS)
     found["id"] = np.arange(size, dtype=np.int32)
-    found["logit"] = np.ctypeslib.as_array((ctypes.c_float * size).from_address(address))
+    found["logit"] = logits_of(api, context, row, size)
     return found
 
 

@@ -172,9 +172,10 @@ class LlamaBackend:
         return bytes(buffer) if written == size and size else None
 
     def _write_state(self, sequence: int, data: bytes, flags: int) -> bool:
-        buffer = (ctypes.c_uint8 * len(data)).from_buffer_copy(data)
+        # Where it lies: a copy of a long chat's state would take as long as llama.cpp does to put it back.
+        address = ctypes.cast(ctypes.c_char_p(data), ctypes.POINTER(ctypes.c_uint8))
         taken = self._api.llama_state_seq_set_data_ext(
-            self._context, buffer, len(data), sequence, flags
+            self._context, address, len(data), sequence, flags
         )
         if not taken:
             self.remove(sequence, 0, None)

@@ -3,14 +3,12 @@
 A plain greedy request has no chain: the backend chooses for all of those at once.
 """
 
-import ctypes
 import random
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from app.engine.backend import TokenArray
+from app.engine.candidates import logits_of
 from app.engine.chain import Chain
 from app.engine.dry import Dry
 from app.sampling import Sampling
@@ -101,9 +99,4 @@ class LlamaSampler:
 
     def _penalise(self, dry: Dry, row: int) -> None:
         """In the logits themselves, which belong to this request alone until the next decode."""
-        pointer = self._api.llama_get_logits_ith(self._context, row)
-        address = ctypes.cast(pointer, ctypes.c_void_p).value
-        if address is None:
-            raise RuntimeError("llama.cpp gave no logits for a row that asked for some")
-        buffer = (ctypes.c_float * self._vocabulary).from_address(address)
-        dry.penalise(np.ctypeslib.as_array(buffer))
+        dry.penalise(logits_of(self._api, self._context, row, self._vocabulary))
