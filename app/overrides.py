@@ -25,6 +25,18 @@ class Overrides:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
+    def any(self) -> bool:
+        """Whether there is a template for any model; raises StoreError where that cannot be told."""
+        try:
+            return any(path.suffix == _SUFFIX for path in self._folder.iterdir())
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise StoreError(
+                f"Your prompt templates, in {self._folder}, cannot be read: {error.strerror}. "
+                "The model's own is used instead."
+            ) from error
+
     def load(self, fingerprint: str) -> str:
         """The template for this model, "" where there is none; raises StoreError for a file that cannot be read."""
         path = self._path(fingerprint)
@@ -53,6 +65,8 @@ class Overrides:
                 f"The template could not be saved: {error.strerror}.",
                 "Check that the disk has room and that the data folder can be written.",
             ) from error
+        except UnicodeError as error:
+            raise StoreError("The template could not be saved: it is not valid text.") from error
 
     def _path(self, fingerprint: str) -> Path:
         return self._folder / f"{fingerprint}{_SUFFIX}"

@@ -4,7 +4,7 @@
 `ChatResponse` writes it as fast as the client reads.  What lies between them is bounded: while the client does not read,
 pieces are joined, and a text that grows beyond `MAX_PENDING` characters ends the request.  (A client that reads nothing
 at all is dropped by `server.Connection`.)  A call of a tool that never becomes whole is text, or where it was streamed,
-and so cannot be taken back, the end of the request.  A client that goes away, in whatever phase, ends the request at once.
+and so cannot be taken back, the end of the request, unless the answer was cut off in it and has an end of its own.  A client that goes away, in whatever phase, ends the request at once.
 All of it runs on one event loop.
 """
 
@@ -64,6 +64,8 @@ class Answer:
         self._events = events
         self._max_pending = max_pending
         self._texts: list[Piece] = []
+        self._waiting = 0
+        """The weight of them all."""
         self._changed = asyncio.Event()
 
     async def collect(self) -> None:
@@ -97,7 +99,7 @@ class Answer:
         except TimeoutError:
             return []
         self._changed.clear()
-        texts, self._texts = self._texts, []
+        texts, self._texts, self._waiting = self._texts, [], 0
         return texts
 
     def end(self, ended: Ended) -> None:
@@ -119,7 +121,7 @@ class Answer:
                 self._append(CallPiece(event.index, event.text))
             case CallBroken() if self._max_pending is None:
                 self._append(CallPiece(event.index, event.text, broken=True))
-            case CallBroken():
+            case CallBroken() if not event.cut:
                 self.end(_failed(_BROKEN, "invalid_tool_call"))
 
     def _append(self, piece: Piece) -> None:
@@ -131,12 +133,12 @@ class Answer:
         if len(self._texts) >= _MAX_PIECES:
             self._texts = joined(self._texts)
         self._texts.append(piece)
+        self._waiting += piece.weight
         self._changed.set()
 
     def _has_room(self, piece: Piece, most: int) -> bool:
         """One piece of any size always has."""
-        waiting = sum(waiting.weight for waiting in self._texts)
-        return not waiting or waiting + piece.weight <= most
+        return not self._waiting or self._waiting + piece.weight <= most
 
 
 def _failed(what: str, code: str) -> Ended:

@@ -1,7 +1,8 @@
 """What of an answer waits for the client.  Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from app.chat.models import ToolCall
 from app.chat.ports import CallBegun, Likelihood
@@ -59,13 +60,13 @@ class Whole:
 
 def joined(pieces: Iterable[Piece]) -> list[Piece]:
     """Neighbours of the same kind in one."""
-    found: list[Piece] = []
+    runs: list[list[Piece]] = []
     for piece in pieces:
-        if found and _goes_on(found[-1], piece):
-            found[-1] = _added(found[-1], piece)
+        if runs and _goes_on(runs[-1][-1], piece):
+            runs[-1].append(piece)
         else:
-            found.append(piece)
-    return found
+            runs.append([piece])
+    return [_one(run) for run in runs]
 
 
 def whole(pieces: Iterable[Piece]) -> Whole:
@@ -74,7 +75,7 @@ def whole(pieces: Iterable[Piece]) -> Whole:
     thought: list[str] = []
     likelihoods: list[Likelihood] = []
     calls: dict[int, ToolCall] = {}
-    for piece in pieces:
+    for piece in joined(pieces):
         if isinstance(piece, TextPiece):
             (thought if piece.thought else said).append(piece.text)
             likelihoods += piece.likelihoods
@@ -89,11 +90,13 @@ def whole(pieces: Iterable[Piece]) -> Whole:
     return Whole("".join(said), "".join(thought), tuple(calls.values()), tuple(likelihoods))
 
 
-def _added(before: Piece, piece: Piece) -> Piece:
-    text = before.text + piece.text
-    if isinstance(before, TextPiece) and isinstance(piece, TextPiece):
-        return replace(before, text=text, likelihoods=before.likelihoods + piece.likelihoods)
-    return replace(before, text=text)
+def _one(run: Sequence[Piece]) -> Piece:
+    """A run of pieces as one: all that is in them is taken once, however many they are."""
+    first, text = run[0], "".join(piece.text for piece in run)
+    if isinstance(first, CallPiece):
+        return replace(first, text=text)
+    likelihoods = (one.likelihoods for one in run if isinstance(one, TextPiece))
+    return replace(first, text=text, likelihoods=tuple(chain.from_iterable(likelihoods)))
 
 
 def _goes_on(before: Piece, piece: Piece) -> bool:

@@ -5,15 +5,12 @@ limits, and what it refuses is a 400 of the same kind.
 """
 
 import json
-import re
 
-from app.api.fields import Fields
-from app.api.fields import wrong as _wrong
+from app.api.fields import Fields, name_in, not_supported, wrong
 from app.errors import RequestError
 from app.grammar.model import MAX_SOURCE, Form, Kind
 
 _TYPES = ("text", "json_object", "json_schema")
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SCHEMA = "response_format.json_schema.schema"
 
 
@@ -41,15 +38,15 @@ def _by_format(value: object) -> Form | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise _wrong("response_format", "an object with 'type'")
+        raise wrong("response_format", "an object with 'type'")
     kind = value.get("type")
     if not isinstance(kind, str) or kind not in _TYPES:
-        raise _wrong("response_format.type", f"one of {', '.join(_TYPES)}")
+        raise wrong("response_format.type", f"one of {', '.join(_TYPES)}")
     # llama-server takes a schema beside "json_object", too.
     inner = {"json_schema": "json_schema", "json_object": "schema"}.get(kind, "")
     for name in value:
         if name not in ("type", inner):
-            raise _not_supported(f"response_format.{name[:80]}", f"it does not go with '{kind}'")
+            raise not_supported(f"response_format.{name[:80]}", f"it does not go with '{kind}'")
     if kind == "text":
         return None
     if kind == "json_schema":
@@ -62,30 +59,28 @@ def _by_format(value: object) -> Form | None:
 def _named_schema(value: object) -> Form:
     where = "response_format.json_schema"
     if not isinstance(value, dict):
-        raise _wrong(where, "an object with 'name' and 'schema'")
+        raise wrong(where, "an object with 'name' and 'schema'")
     for name in value:
         if name not in ("name", "schema", "strict", "description"):
-            raise _not_supported(
+            raise not_supported(
                 f"{where}.{name[:80]}", "only name, schema, strict and description are"
             )
-    name = value.get("name")
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise _wrong(f"{where}.name", "1 to 64 letters, figures, '_' or '-'")
+    name_in(value, where)
     # Every schema is kept to the letter, so that `strict` makes no difference.
     if value.get("strict") is not None and not isinstance(value["strict"], bool):
-        raise _wrong(f"{where}.strict", "true or false")
+        raise wrong(f"{where}.strict", "true or false")
     if value.get("description") is not None and not isinstance(value["description"], str):
-        raise _wrong(f"{where}.description", "a string")
+        raise wrong(f"{where}.description", "a string")
     return _schema(value.get("schema"), _SCHEMA)
 
 
 def _schema(value: object, where: str) -> Form:
     if not isinstance(value, dict):
-        raise _wrong(where, "a JSON schema, which is an object")
+        raise wrong(where, "a JSON schema, which is an object")
     try:
         source = json.dumps(value)
     except RecursionError as error:
-        raise _wrong(where, "nested less deeply") from error
+        raise wrong(where, "nested less deeply") from error
     return Form(Kind.SCHEMA, _not_too_long(source, where), where)
 
 
@@ -93,17 +88,11 @@ def _by_grammar(value: object) -> Form | None:
     if value is None or value == "":
         return None
     if not isinstance(value, str):
-        raise _wrong("grammar", "a string, a grammar in GBNF")
+        raise wrong("grammar", "a string, a grammar in GBNF")
     return Form(Kind.GBNF, _not_too_long(value, "grammar"), "grammar")
 
 
 def _not_too_long(source: str, where: str) -> str:
     if len(source) > MAX_SOURCE:
-        raise _wrong(where, f"at most {MAX_SOURCE:,} characters long")
+        raise wrong(where, f"at most {MAX_SOURCE:,} characters long")
     return source
-
-
-def _not_supported(param: str, why: str) -> RequestError:
-    return RequestError(
-        f"'{param}' is not supported: {why}.", param=param, code="unsupported_value"
-    )

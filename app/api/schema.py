@@ -13,10 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.api import tools
-from app.api.fields import Fields
-from app.api.fields import switch as _switch
-from app.api.fields import whole as _whole
-from app.api.fields import wrong as _wrong
+from app.api.fields import Fields, not_supported, switch, whole, wrong
 from app.api.response_format import form_of
 from app.api.sampling_fields import sampling as _sampling
 from app.api.sampling_fields import top_logprobs as _top_logprobs
@@ -83,20 +80,20 @@ def parse_chat(raw: bytes) -> ChatBody:
     top_logprobs = _top_logprobs(fields)
     max_tokens = _max_tokens(fields)
     stop = _stop(fields.get("stop"))
-    stream = _switch(fields, "stream")
-    ignore_eos = _switch(fields, "ignore_eos")
+    stream = switch(fields, "stream")
+    ignore_eos = switch(fields, "ignore_eos")
     include_usage = _include_usage(fields, stream=stream)
     for name, harmless in _NOT_DONE.items():
         _refuse_not_done(fields, name, harmless)
     if refused:
-        raise _wrong(_place_of(refused[0], fields), f"a number of JSON, not {refused[0].literal}")
+        raise wrong(_place_of(refused[0], fields), f"a number of JSON, not {refused[0].literal}")
     thinking, effort = _reasoning(fields)
     toolbox, form = tools.toolbox(fields), form_of(fields)
     if toolbox.tools and top_logprobs is not None:
-        raise _not_done("logprobs", "they are not given beside tools; leave one of both out")
+        raise not_supported("logprobs", "they are not given beside tools; leave one of both out")
     if toolbox.tools and not toolbox.closed and form is not None:
         what = "such an answer cannot be a call; leave out 'tools', or set 'tool_choice' to 'none'"
-        raise _not_done(form.field.partition(".")[0], what)
+        raise not_supported(form.field.partition(".")[0], what)
     request = Request(
         messages,
         sampling,
@@ -148,12 +145,6 @@ def _place_of(wanted: _NotANumber, fields: Fields) -> str:
     return "body"
 
 
-def _not_done(param: str, what: str) -> RequestError:
-    return RequestError(
-        f"'{param}' is not supported: {what}.", param=param, code="unsupported_value"
-    )
-
-
 # --- messages ------------------------------------------------------------------------------------------------
 
 
@@ -161,7 +152,7 @@ def _messages(value: object) -> tuple[ChatMessage, ...]:
     if value is None:
         raise RequestError("'messages' is missing.", param="messages", code="missing_parameter")
     if not isinstance(value, list) or not value:
-        raise _wrong("messages", "a list with at least one message")
+        raise wrong("messages", "a list with at least one message")
     found: list[ChatMessage] = []
     called: dict[str, str] = {}
     for index, item in enumerate(value):
@@ -173,13 +164,13 @@ def _messages(value: object) -> tuple[ChatMessage, ...]:
 def _message(value: object, where: str, called: Mapping[str, str]) -> ChatMessage:
     """One message; `called` are the names of the tools called before, by the ids of the calls."""
     if not isinstance(value, dict):
-        raise _wrong(where, "an object with 'role' and 'content'")
+        raise wrong(where, "an object with 'role' and 'content'")
     role = value.get("role")
     if not isinstance(role, str) or role not in _ROLES:
-        raise _wrong(f"{where}.role", f"one of {', '.join(_ROLES)}")
+        raise wrong(f"{where}.role", f"one of {', '.join(_ROLES)}")
     for name in _MESSAGE_NOT_DONE:
         if value.get(name):
-            raise _not_done(f"{where}.{name}", "this server has no such messages")
+            raise not_supported(f"{where}.{name}", "this server has no such messages")
     if _ROLES[role] is Role.ASSISTANT and (calls := tools.calls(value, where)):
         said = value.get("content")
         content = clean("" if said is None else _content(said, f"{where}.content"))
@@ -198,7 +189,7 @@ def _thought(message: Fields, where: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise _wrong(f"{where}.reasoning_content", "a string")
+        raise wrong(f"{where}.reasoning_content", "a string")
     return clean(value)
 
 
@@ -206,18 +197,18 @@ def _content(value: object, where: str) -> str:
     if isinstance(value, str):
         return value
     if not isinstance(value, list) or not value:
-        raise _wrong(where, "a string or a list of text parts")
+        raise wrong(where, "a string or a list of text parts")
     return "\n".join(_part(part, f"{where}[{index}]") for index, part in enumerate(value))
 
 
 def _part(value: object, where: str) -> str:
     if not isinstance(value, dict):
-        raise _wrong(where, "an object with 'type' and 'text'")
+        raise wrong(where, "an object with 'type' and 'text'")
     if value.get("type") != "text":
-        raise _not_done(f"{where}.type", "only parts of type 'text' are")
+        raise not_supported(f"{where}.type", "only parts of type 'text' are")
     text = value.get("text")
     if not isinstance(text, str):
-        raise _wrong(f"{where}.text", "a string")
+        raise wrong(f"{where}.text", "a string")
     return text
 
 
@@ -227,7 +218,7 @@ def _part(value: object, where: str) -> str:
 def _model(fields: Fields) -> str | None:
     value = fields.get("model")
     if value is not None and not isinstance(value, str):
-        raise _wrong("model", "a string")
+        raise wrong("model", "a string")
     return value
 
 
@@ -235,7 +226,7 @@ def _max_tokens(fields: Fields) -> int | None:
     """The smaller one, where both the old name and the new one are given."""
     limits = (1, _MAX_ANSWER_TOKENS)
     names = ("max_tokens", "max_completion_tokens")
-    given = [_whole(fields, name, limits) for name in names]
+    given = [whole(fields, name, limits) for name in names]
     return min((number for number in given if number is not None), default=None)
 
 
@@ -244,10 +235,10 @@ def _stop(value: object) -> tuple[str, ...]:
     if strings is None:
         return ()
     if not isinstance(strings, list) or len(strings) > _MAX_STOPS:
-        raise _wrong("stop", f"a string or a list of at most {_MAX_STOPS} strings")
+        raise wrong("stop", f"a string or a list of at most {_MAX_STOPS} strings")
     for index, string in enumerate(strings):
         if not isinstance(string, str) or not string:
-            raise _wrong(f"stop[{index}]", "a string that is not empty")
+            raise wrong(f"stop[{index}]", "a string that is not empty")
     return tuple(clean(string) for string in strings)
 
 
@@ -255,18 +246,18 @@ def _reasoning(fields: Fields) -> tuple[bool | None, str]:
     """Whether the model shall reason first, and how much: OpenAI's field, and the one of llama-server and vLLM."""
     effort = fields.get("reasoning_effort")
     if effort is not None and (not isinstance(effort, str) or effort not in _EFFORTS):
-        raise _wrong("reasoning_effort", f"one of {', '.join(_EFFORTS)}")
+        raise wrong("reasoning_effort", f"one of {', '.join(_EFFORTS)}")
     options = fields.get("chat_template_kwargs")
     if options is None:
         options = {}
     if not isinstance(options, dict):
-        raise _wrong("chat_template_kwargs", "an object")
+        raise wrong("chat_template_kwargs", "an object")
     for name in options:
         if name != "enable_thinking":
-            raise _not_done(f"chat_template_kwargs.{name}", "only 'enable_thinking' is")
+            raise not_supported(f"chat_template_kwargs.{name}", "only 'enable_thinking' is")
     thinking = options.get("enable_thinking")
     if thinking is not None and not isinstance(thinking, bool):
-        raise _wrong("chat_template_kwargs.enable_thinking", "true or false")
+        raise wrong("chat_template_kwargs.enable_thinking", "true or false")
     if effort == "none":
         return False, ""
     return thinking, effort or ""
@@ -277,14 +268,14 @@ def _include_usage(fields: Fields, *, stream: bool) -> bool:
     if options is None:
         return False
     if not isinstance(options, dict):
-        raise _wrong("stream_options", "an object")
+        raise wrong("stream_options", "an object")
     if not stream:
         raise RequestError(
             "'stream_options' goes with 'stream': true only.", param="stream_options"
         )
     value = options.get("include_usage")
     if value is not None and not isinstance(value, bool):
-        raise _wrong("stream_options.include_usage", "true or false")
+        raise wrong("stream_options.include_usage", "true or false")
     return bool(value)
 
 
@@ -293,4 +284,4 @@ def _refuse_not_done(fields: Fields, name: str, harmless: tuple[object, ...]) ->
     if value is None or any(type(value) is type(item) and value == item for item in harmless):
         return
     only = f"only {json.dumps(harmless[0])} is accepted" if harmless else "leave it out"
-    raise _not_done(name, only)
+    raise not_supported(name, only)

@@ -6,12 +6,10 @@ arguments of a call are JSON, but they are not bound to the schema.
 """
 
 import json
-import re
 from collections.abc import Container
 
-from app.api.fields import Fields, switch, wrong
+from app.api.fields import Fields, name_in, not_supported, switch, wrong
 from app.chat.models import Tool, Toolbox, ToolCall, clean
-from app.errors import RequestError
 
 MAX_TOOLS = 128
 MAX_CHARACTERS = 1_000_000
@@ -20,8 +18,6 @@ MAX_DEPTH = 32
 """Objects and lists within each other, in a schema or in the arguments of a call."""
 MAX_ID = 256
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_NAME_MUST = "1 to 64 letters, figures, '_' or '-'"
 _NO_PARAMETERS = '{"type": "object", "properties": {}}'
 
 
@@ -78,7 +74,7 @@ def _tool(value: object, where: str) -> Tool:
         raise wrong(f"{where}.description", "a string")
     switch({f"{where}.strict": function.get("strict")}, f"{where}.strict")
     return Tool(
-        _name(function, where),
+        name_in(function, where),
         clean(description or ""),
         _parameters(function.get("parameters"), f"{where}.parameters"),
     )
@@ -104,7 +100,7 @@ def _call(value: object, where: str) -> ToolCall:
     where = f"{where}.function"
     return ToolCall(
         identity,
-        _name(function, where),
+        name_in(function, where),
         _arguments(function.get("arguments"), f"{where}.arguments"),
     )
 
@@ -130,14 +126,7 @@ def _refuse(literal: str) -> None:
 def _check_type(fields: Fields, where: str) -> None:
     kind = fields.get("type", "function")
     if kind != "function":
-        raise _not_done(f"{where}.type", "only 'function' is")
-
-
-def _name(fields: Fields, where: str) -> str:
-    name = fields.get("name")
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise wrong(f"{where}.name", _NAME_MUST)
-    return name
+        raise not_supported(f"{where}.type", "only 'function' is")
 
 
 def _id(fields: Fields, name: str, where: str) -> str:
@@ -170,7 +159,7 @@ def _is_closed(value: object, names: list[str]) -> bool:
         _check_named(value, names)
     if not names:
         raise wrong("tool_choice", "left out, or 'none' or 'auto', where there are no tools")
-    raise _not_done("tool_choice", "a call cannot be demanded yet; only 'auto' and 'none' are")
+    raise not_supported("tool_choice", "a call cannot be demanded yet; only 'auto' and 'none' are")
 
 
 def _check_named(value: object, names: list[str]) -> None:
@@ -181,11 +170,5 @@ def _check_named(value: object, names: list[str]) -> None:
     function = value.get("function")
     if not isinstance(function, dict):
         raise wrong("tool_choice.function", "an object with 'name'")
-    if _name(function, "tool_choice.function") not in names:
+    if name_in(function, "tool_choice.function") not in names:
         raise wrong("tool_choice.function.name", "the name of one of the tools")
-
-
-def _not_done(param: str, what: str) -> RequestError:
-    return RequestError(
-        f"'{param}' is not supported: {what}.", param=param, code="unsupported_value"
-    )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.chat.models import Message, Role
 from app.chat.ports import Request
+from app.errors import StoreError
 from app.prompting import FedPrompt
 
 
@@ -23,12 +24,15 @@ class PastTurn:
 def history_of(history: Sequence[Message], message_id: int) -> tuple[list[Message], Message | None]:
     """What stands before the answer that belongs to this message, and that answer.
 
-    The answer of a question is the message behind it; None where there is none yet.
+    The answer of a question is the message behind it; None where there is none yet.  Raises StoreError where the
+    message is gone.
     """
     place = next(
         (index for index, message in enumerate(history) if message.id == message_id), len(history)
     )
-    if place < len(history) and history[place].role is not Role.ASSISTANT:
+    if place == len(history):
+        raise StoreError("This message was deleted.")
+    if history[place].role is not Role.ASSISTANT:
         place += 1
     answer = history[place] if place < len(history) else None
     if answer is not None and answer.role is not Role.ASSISTANT:

@@ -136,11 +136,15 @@ class CallArguments:
 
 @dataclass(frozen=True, slots=True)
 class CallBroken:
-    """What was told of this call counts no more: its arguments never became JSON.  `text` was written instead."""
+    """What was told of this call counts no more: its arguments never became JSON.  `text` was written instead.
+
+    `cut`: the answer ended in it, and not by the model or a stop string; the `Ended` that follows says why.
+    """
 
     index: int
     text: str
     tokens: int = 1
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,10 +336,9 @@ class ConversationStore(Protocol):
         ids: Sequence[int] = (),
         reasoning_ids: Sequence[int] = (),
         sent_from: int = 0,
-    ) -> Message: ...
-
-    async def keep_prompt(self, message_id: int, prompt: FedPrompt) -> None:
-        """Keep what was fed for this answer; does nothing for a message that is gone."""
+        prompt: FedPrompt | None = None,
+    ) -> Message:
+        """Keep the end of an answer, and in the same change what was fed for it."""
         ...
 
     async def prompt(self, message_id: int) -> FedPrompt | None:

@@ -33,6 +33,7 @@ from app.chat.ports import (
 )
 from app.chat.urgency import Urgency
 from app.errors import AppError, StoreError
+from app.prompting import FedPrompt
 from app.tasks import Tasks
 
 _log = logging.getLogger(__name__)
@@ -213,7 +214,7 @@ class Turn:
             await asyncio.wait((self._reader,), timeout=_LET_GO_SECONDS)
         fed = self._ports.generator.fed
         try:
-            message = await self._ports.store.finish_message(
+            return await self._ports.store.finish_message(
                 row.id,
                 text,
                 status,
@@ -226,19 +227,14 @@ class Turn:
                 ids=fed(text),
                 reasoning_ids=fed(reasoning),
                 sent_from=self._sending.first,
+                prompt=self._prompt(ended),
             )
         except StoreError as lost:
             failed = replace(row, text=text, reasoning=reasoning)
             return replace(failed, status=Status.FAILED, error=str(lost))
-        await self._keep_prompt(message)
-        return message
 
-    async def _keep_prompt(self, message: Message) -> None:
-        """What was fed lies with the answer, where anything was."""
-        prompt = self._ports.generator.fed_prompt(self.conversation_id)
-        if prompt is None or not message.usage.prompt_tokens:
-            return
-        try:
-            await self._ports.store.keep_prompt(message.id, prompt)
-        except StoreError as error:
-            _log.warning("chat %d: a prompt was not kept: %s", self.conversation_id, error)
+    def _prompt(self, ended: Ended) -> FedPrompt | None:
+        """What was fed, where anything was."""
+        if not ended.usage.prompt_tokens:
+            return None
+        return self._ports.generator.fed_prompt(self.conversation_id)

@@ -10,6 +10,7 @@ import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from app.chat import context, past, titles
@@ -194,11 +195,11 @@ class ChatService(Library):
         return stored if turn is None else [turn.fresh(message) for message in stored]
 
     async def past_turn(self, conversation_id: int, message_id: int) -> PastTurn:
-        """What was fed for the answer that this message is, or has; raises StoreError where the chat is gone."""
+        """What was fed for the answer that this message is, or has; raises StoreError where the chat or it is gone."""
         conversation = await self._kept(conversation_id)
         history = await self._store.messages(conversation_id)
         before, answer = past.history_of(history, message_id)
-        first = answer.sent_from if answer is not None else context.sent_from(before)
+        first = answer.sent_from if answer is not None else self._first(before)
         lines, _ = self._lines(conversation, before, first)
         request = self._asked(conversation, lines)
         if answer is None:
@@ -284,18 +285,11 @@ class ChatService(Library):
     async def _request(self, turn: Turn) -> tuple[Request, Sending]:
         conversation = await self._kept(turn.conversation_id)
         own, general = conversation.settings, self._settings()
-        most = own.max_answer_tokens
         lines, sending = await self._sent(conversation)
-        request = Request(
-            lines,
-            own.sampling or general.sampling,
-            (general.max_answer_tokens if most is None else most) or None,
+        request = replace(
+            self._asked(conversation, lines),
+            sampling=own.sampling or general.sampling,
             urgency=turn.urgency,
-            owner=turn.conversation_id,
-            thinking=own.thinking,
-            effort=own.effort,
-            since=conversation.created,
-            may_leave_out=general.when_full == "leave_out",
             sampling_open=general.sampling_open if own.sampling is None else frozenset(),
         )
         return request, sending
@@ -303,8 +297,15 @@ class ChatService(Library):
     async def _sent(self, conversation: Conversation) -> tuple[tuple[ChatMessage, ...], Sending]:
         """What the model is shown of it next."""
         history = await self._store.messages(conversation.id)
-        leaves_out = self._settings().when_full == "leave_out"
-        return self._lines(conversation, history, context.sent_from(history) if leaves_out else 0)
+        return self._lines(conversation, history, self._first(history))
+
+    def _first(self, history: Sequence[Message]) -> int:
+        """The first message of this history that is sent next, 0 where none is left out."""
+        return context.sent_from(history) if self._leaves_out else 0
+
+    @property
+    def _leaves_out(self) -> bool:
+        return self._settings().when_full == "leave_out"
 
     def _lines(
         self, conversation: Conversation, history: Sequence[Message], first: int
@@ -322,16 +323,17 @@ class ChatService(Library):
         lines, _ = await self._sent(conversation)
         return self._asked(conversation, lines)
 
-    @staticmethod
-    def _asked(conversation: Conversation, lines: tuple[ChatMessage, ...]) -> Request:
-        """These lines as a request of this chat; what is only for the answer is left out."""
-        own = conversation.settings
+    def _asked(self, conversation: Conversation, lines: tuple[ChatMessage, ...]) -> Request:
+        """These lines as a request of this chat, with all that its prompt depends on."""
+        own, most = conversation.settings, conversation.settings.max_answer_tokens
         return Request(
             lines,
+            max_tokens=(self._settings().max_answer_tokens if most is None else most) or None,
             owner=conversation.id,
             thinking=own.thinking,
             effort=own.effort,
             since=conversation.created,
+            may_leave_out=self._leaves_out,
         )
 
     async def _kept(self, conversation_id: int) -> Conversation:

@@ -30,11 +30,13 @@ class Calls:
         """What is certain now."""
         return self._numbered(self._split.feed(text))
 
-    def flush(self, *, cut: bool) -> Iterator[Part | CallEvent]:
-        """The rest; `cut`: it was not the model that ended the answer."""
-        return self._numbered(self._split.flush(cut=cut))
+    def flush(self, *, cut: bool, stopped: bool = False) -> Iterator[Part | CallEvent]:
+        """The rest; `cut`: it was not the model that ended the answer, but a stop string where it was `stopped`."""
+        return self._numbered(self._split.flush(cut=cut), cut=cut and not stopped)
 
-    def _numbered(self, told: Iterable[reading.Told]) -> Iterator[Part | CallEvent]:
+    def _numbered(
+        self, told: Iterable[reading.Told], *, cut: bool = False
+    ) -> Iterator[Part | CallEvent]:
         for one in told:
             match one:
                 case Part():
@@ -49,7 +51,7 @@ class Calls:
                     yield CallArguments(self._begun.index, one.text, 0)
                 case reading.CallBroken():
                     self.broken = True
-                    yield CallBroken(self._begun.index, one.text, 0)
+                    yield CallBroken(self._begun.index, one.text, 0, cut)
                 case reading.CallDone():
                     begun, arguments = self._begun, "".join(self._arguments)
                     self.made.append(ToolCall(begun.id, begun.name, arguments))

@@ -358,9 +358,10 @@ class LocalModel:
 
 def _own_template(overrides: Overrides | None, path: str) -> OwnTemplate:
     """What the user wrote for the model in this file; a file that cannot be read is the load's to refuse."""
-    if overrides is None:
-        return OwnTemplate()
     try:
+        # Asked first, for a fingerprint reads megabytes, from a disk that may be slow.
+        if overrides is None or not overrides.any():
+            return OwnTemplate()
         return OwnTemplate(overrides.load(modelfile.fingerprint(Path(path))))
     except StoreError as error:
         return OwnTemplate(notes=(str(error),))

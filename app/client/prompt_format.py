@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from app.chat.ports import Request
 from app.client.pair import Pair
 from app.dialogue import ChatLine
-from app.errors import ModelError, StoreError, TextError
+from app.errors import ModelError
 from app.overrides import Overrides
 from app.prompting import (
     FedPrompt,
@@ -38,17 +38,12 @@ class LocalPromptFormat:
 
     async def templates(self) -> TemplateSet:
         """All that the model has; raises AppError."""
-        found = await self._pair().text.inspect(ListTemplates())
-        if not isinstance(found, TemplateSet):
-            raise _unexpected()
-        return found
+        return await self._pair().text.inspect(ListTemplates(), TemplateSet)
 
     async def try_template(self, text: str, lines: Sequence[ChatLine]) -> Rehearsal:
         """Check it, and show what it makes of these lines; raises AppError where it takes too long to tell."""
         pair = self._pair()
-        found = await pair.text.inspect(TryTemplate(text, tuple(lines)))
-        if not isinstance(found, Trial):
-            raise _unexpected()
+        found = await pair.text.inspect(TryTemplate(text, tuple(lines)), Trial)
         prompt = await self._spell(pair, found.tokens)
         return Rehearsal(prompt, found.problem, found.line)
 
@@ -62,7 +57,7 @@ class LocalPromptFormat:
             if self._overrides is not None:
                 try:
                     await asyncio.to_thread(self._overrides.save, pair.loaded.fingerprint, text)
-                except StoreError:
+                except Exception:  # whatever it was: what is not kept is not used either
                     await pair.use_template(before)
                     raise
         self._changed(pair)
@@ -86,9 +81,7 @@ class LocalPromptFormat:
     async def _names(self, pair: Pair, tokens: tuple[int, ...]) -> dict[int, str]:
         if not tokens:
             return {}
-        found = await pair.text.inspect(NameTokens(tokens))
-        if not isinstance(found, TokenNames):
-            raise _unexpected()
+        found = await pair.text.inspect(NameTokens(tokens), TokenNames)
         return dict(zip(tokens, found.texts, strict=True))
 
     def _pair(self) -> Pair:
@@ -96,7 +89,3 @@ class LocalPromptFormat:
         if pair is None:
             raise ModelError("No model is loaded.", "Load it first.")
         return pair
-
-
-def _unexpected() -> TextError:
-    return TextError("The text worker gave another answer than asked for.")

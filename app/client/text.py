@@ -10,6 +10,7 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
@@ -46,6 +47,8 @@ class Deadline:
         return self.seconds + self.per_million * characters / 1_000_000
 
 
+_Reply = TypeVar("_Reply")
+_Finding = TypeVar("_Finding", bound=Finding)
 _Asked = Render | Tokenize | Constrain | Inspect
 
 
@@ -93,16 +96,12 @@ class TextClient:
         size = sum(map(_size, lines)) + sum(len(tool.parameters) for tool in tools)
         message = Render(next(self._ids), tuple(lines), wishes, tuple(tools))
         reply = await self._ask(message, size)
-        if not isinstance(reply, Rendered):
-            raise TextError("The text worker gave another answer than asked for.")
-        return reply
+        return _expect(reply, Rendered)
 
     async def count(self, text: str) -> int:
         """The number of tokens of `text` as content; raises TextError."""
         reply = await self._ask(Tokenize(next(self._ids), text), len(text))
-        if not isinstance(reply, Tokenized):
-            raise TextError("The text worker gave another answer than asked for.")
-        return reply.count
+        return _expect(reply, Tokenized).count
 
     async def constrain(
         self, form: Form, opened: ThoughtTags | None = None, thinking: bool | None = None
@@ -112,23 +111,17 @@ class TextClient:
         reply = await self._ask(message, len(form.source))
         if isinstance(reply, FormRefused):
             raise FormError(reply.reason, form.field)
-        if not isinstance(reply, Constrained):
-            raise TextError("The text worker gave another answer than asked for.")
-        return reply.grammar
+        return _expect(reply, Constrained).grammar
 
-    async def inspect(self, question: Question) -> Finding:
-        """The answer to a question about the prompt format; raises TextError."""
+    async def inspect(self, question: Question, kind: type[_Finding]) -> _Finding:
+        """The answer, of this kind, to a question about the prompt format; raises TextError."""
         size = len(question.text) if isinstance(question, TryTemplate | UseTemplate) else 0
         reply = await self._ask(Inspect(next(self._ids), question), size)
-        if not isinstance(reply, Inspected):
-            raise TextError("The text worker gave another answer than asked for.")
-        return reply.finding
+        return _expect(_expect(reply, Inspected).finding, kind)
 
     async def use(self, template: str) -> Adopted:
         """Render with this template ("": the model's own) from now on; raises TextError, and then nothing has changed."""
-        found = await self.inspect(UseTemplate(template))
-        if not isinstance(found, Adopted):
-            raise TextError("The text worker gave another answer than asked for.")
+        found = await self.inspect(UseTemplate(template), Adopted)
         # A worker that is started later goes on with it.
         self._params = replace(self._params, template=template)
         return found
@@ -284,6 +277,13 @@ def _too_slow(message: _Asked, seconds: str) -> AppError:
         f"Turning this text into tokens took longer than {seconds} and was given up.",
         "The model's chat template may be at fault, or the text is too long.",
     )
+
+
+def _expect(reply: object, kind: type[_Reply]) -> _Reply:
+    """The reply, which must be of this kind; raises TextError."""
+    if not isinstance(reply, kind):
+        raise TextError("The text worker gave another answer than asked for.")
+    return reply
 
 
 def _settle(job: _Job, outcome: TextReply | AppError) -> None:

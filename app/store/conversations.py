@@ -158,7 +158,9 @@ class SqliteStore:
         ids: Sequence[int] = (),
         reasoning_ids: Sequence[int] = (),
         sent_from: int = 0,
+        prompt: FedPrompt | None = None,
     ) -> Message:
+        """Keep the end of an answer, and in the same change what was fed for it."""
         values = (
             clean(text),
             status,
@@ -175,11 +177,7 @@ class SqliteStore:
             sent_from,
             message_id,
         )
-        return await self._database.write(lambda db: _finish_message(db, values))
-
-    async def keep_prompt(self, message_id: int, prompt: FedPrompt) -> None:
-        """Keep what was fed for this answer; does nothing for a message that is gone."""
-        await self._database.write(lambda db: prompts.keep(db, message_id, prompt))
+        return await self._database.write(lambda db: _finish_message(db, values, prompt))
 
     async def prompt(self, message_id: int) -> FedPrompt | None:
         """What was fed for this answer; None where that is not known."""
@@ -246,7 +244,9 @@ def _add_message(db: sqlite3.Connection, values: tuple[object, ...]) -> Message:
     return rows.message(row)
 
 
-def _finish_message(db: sqlite3.Connection, values: tuple[object, ...]) -> Message:
+def _finish_message(
+    db: sqlite3.Connection, values: tuple[object, ...], prompt: FedPrompt | None
+) -> Message:
     row = db.execute(
         "UPDATE messages SET text = ?, status = ?, finish = ?, prompt_tokens = ?, completion_tokens = ?,"
         " cached_tokens = ?, seconds = ?, error = ?, reasoning = ?, thought_seconds = ?, ids = ?, reasoning_ids = ?,"
@@ -255,7 +255,10 @@ def _finish_message(db: sqlite3.Connection, values: tuple[object, ...]) -> Messa
     ).fetchone()
     if row is None:
         raise StoreError(_GONE)
-    return rows.message(row)
+    message = rows.message(row)
+    if prompt is not None:
+        prompts.keep(db, message, prompt)
+    return message
 
 
 def _set_open_tabs(db: sqlite3.Connection, tabs: list[tuple[int, int, int]]) -> None:

@@ -5,8 +5,11 @@ and not as the sum of all.  Tokens of different models are never mixed.
 """
 
 import sqlite3
+import sys
 from collections.abc import Sequence
+from itertools import chain
 
+from app.chat.models import Message
 from app.prompting import FedPrompt
 from app.store.rows import packed, unpacked
 
@@ -17,36 +20,42 @@ _CHAIN = """
         SELECT p.message_id, p.model, p.base, p.kept, p.rest FROM prompts p JOIN chain c ON p.message_id = c.base
         WHERE p.message_id < c.message_id
     )
-    SELECT message_id, model, base, kept, rest FROM chain ORDER BY message_id
+    SELECT message_id, model, base, kept, rest FROM chain ORDER BY message_id DESC
 """
 
 
-def keep(db: sqlite3.Connection, message_id: int, prompt: FedPrompt) -> None:
-    """Keep what was fed for this message; does nothing where the message is gone."""
-    found = db.execute(
-        "SELECT conversation_id FROM messages WHERE id = ?", (message_id,)
-    ).fetchone()
-    if found is None:
-        return
-    base = _before(db, found[0], message_id, prompt.model)
+def keep(db: sqlite3.Connection, message: Message, prompt: FedPrompt) -> None:
+    """Keep what was fed for this message."""
+    base = _before(db, message.conversation_id, message.id, prompt.model)
     earlier = read(db, base) if base else None
     kept = _common(earlier.tokens, prompt.tokens) if earlier is not None else 0
     db.execute(
         "INSERT OR REPLACE INTO prompts (message_id, model, base, kept, rest) VALUES (?, ?, ?, ?, ?)",
-        (message_id, prompt.model, base if kept else 0, kept, packed(prompt.tokens[kept:])),
+        (message.id, prompt.model, base if kept else 0, kept, packed(prompt.tokens[kept:])),
     )
 
 
 def read(db: sqlite3.Connection, message_id: int) -> FedPrompt | None:
     """What was fed for this message; None where that is not known, or was damaged."""
     rows = db.execute(_CHAIN, (message_id,)).fetchall()
-    tokens: tuple[int, ...] = ()
-    before = 0
-    for number, _, base, kept, rest in rows:
-        if base != before or kept > len(tokens):
+    parts: list[tuple[int, ...]] = []
+    needed = sys.maxsize
+    """So many tokens, from the beginning, are still to be found."""
+    shared = 0
+    """What the prompt behind has of this one."""
+    for (_, _, base, kept, rest), before in zip(
+        rows, [*(row[0] for row in rows[1:]), 0], strict=True
+    ):
+        own = unpacked(rest)
+        if base != before or shared > kept + len(own):
             return None
-        tokens, before = tokens[:kept] + unpacked(rest), number
-    return FedPrompt(rows[-1][1], tokens) if rows else None
+        if needed > kept:
+            parts.append(own[: needed - kept])
+            needed = kept
+        shared = kept
+    if not rows or shared:
+        return None
+    return FedPrompt(rows[0][1], tuple(chain.from_iterable(reversed(parts))))
 
 
 def _before(db: sqlite3.Connection, chat: int, message_id: int, model: str) -> int:

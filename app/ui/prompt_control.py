@@ -41,7 +41,7 @@ class PromptControl(QObject):
     @aio.async_slot
     async def edit_template(self) -> None:
         """Show the templates of the model that is loaded; what was typed and not used is there again the next time."""
-        if self._open is not None or self._asking:
+        if not self._is_free():
             return
         prompts, state = self._host.prompt_format, self._host.state
         self._asking = True
@@ -52,6 +52,11 @@ class PromptControl(QObject):
             return
         finally:
             self._asking = False
+        if not self._is_free():
+            return
+        if self._host.state.path != state.path:
+            self._tell("The prompt template cannot be shown. Another model was opened meanwhile.")
+            return
         self._path = state.path
         draft = self._drafts.pop(state.path, None)
         dialog = TemplateDialog(prompts, found, state.name, draft, self._window)
@@ -64,17 +69,23 @@ class PromptControl(QObject):
     @aio.async_slot
     async def show_prompt(self, conversation_id: int, message_id: int) -> None:
         """Show what was fed for the answer that this message is, or has."""
-        if self._open is not None:
+        if not self._is_free():
             return
         dialog = PromptDialog(self._window)
         reading = aio.spawn(self._fill(dialog, conversation_id, message_id))
-        await self._show(dialog)
-        reading.cancel()
+        try:
+            await self._show(dialog)
+        finally:
+            reading.cancel()
 
     def model_changed(self, state: ModelState) -> None:
         """A template belongs to one model: with another one the dialog goes."""
         if isinstance(self._open, TemplateDialog) and state.path != self._path:
             self._open.reject()
+
+    def _is_free(self) -> bool:
+        """Neither is open nor about to be."""
+        return self._open is None and not self._asking
 
     async def _show(self, dialog: QDialog) -> None:
         self._open = dialog

@@ -76,11 +76,18 @@ class PromptView(QPlainTextEdit):
 
     def show_prompt(self, prompt: PromptText) -> None:
         """Show this instead of what is there."""
-        self._prompt = prompt
         self.clear()
+        self._prompt = prompt
         self._left = pieces(prompt)
         self._slice.start()
         self._add()
+
+    def clear(self) -> None:
+        """Show nothing; what is still to come does not come any more."""
+        self._slice.stop()
+        self._left = iter(())
+        self._prompt = PromptText()
+        super().clear()
 
     @property
     def busy(self) -> bool:

@@ -25,6 +25,7 @@ from app.ui.template_text import TemplateText
 from app.ui.template_trial import TemplateTrial
 
 _OWN = "Your own"
+_FAULT = "It could not be used, by a fault in Tutti; the log has the details."
 _NAME_LIMIT = 60
 _CHOICE = 210
 """Width of the choice, px at the usual scale."""
@@ -239,8 +240,15 @@ class TemplateDialog(QDialog):
             aio.spawn(self._using(text))
 
     async def _using(self, text: str) -> None:
-        problem = await self._try_to_use(text)
-        self._busy = False
+        problem = _FAULT
+        try:
+            problem = await self._try_to_use(text)
+        finally:
+            self._busy = False
+            self._used(problem)
+
+    def _used(self, problem: str) -> None:
+        """It is used, or not, for this `problem`: show that, or leave where that was wanted meanwhile."""
         if self._leaving is not None:
             self.problem = problem
             super().done(self._leaving)
