@@ -39,21 +39,18 @@ def read(db: sqlite3.Connection, message_id: int) -> FedPrompt | None:
     """What was fed for this message; None where that is not known, or was damaged."""
     rows = db.execute(_CHAIN, (message_id,)).fetchall()
     parts: list[tuple[int, ...]] = []
-    needed = sys.maxsize
-    """So many tokens, from the beginning, are still to be found."""
-    shared = 0
-    """What the prompt behind has of this one."""
-    for (_, _, base, kept, rest), before in zip(
-        rows, [*(row[0] for row in rows[1:]), 0], strict=True
-    ):
+    # Of the row that comes next: its number, and how much of it the row before (a later prompt) begins with.
+    number, shared = message_id, 0
+    needed = sys.maxsize  # so many tokens, from the beginning, are still to be found
+    for found, _, base, kept, rest in rows:
         own = unpacked(rest)
-        if base != before or shared > kept + len(own):
+        if found != number or shared > kept + len(own):
             return None
         if needed > kept:
             parts.append(own[: needed - kept])
             needed = kept
-        shared = kept
-    if not rows or shared:
+        number, shared = base, kept
+    if number or shared:
         return None
     return FedPrompt(rows[0][1], tuple(chain.from_iterable(reversed(parts))))
 

@@ -99,6 +99,25 @@ def test_a_broken_call_ends_a_stream_with_an_error() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(
+    "reason", [FinishReason.LENGTH, FinishReason.ENGINE_DIED, FinishReason.CANCELLED]
+)
+def test_a_call_that_was_cut_off_leaves_a_stream_its_own_end(reason: FinishReason) -> None:
+    async def run() -> None:
+        cut = CallBroken(0, '<tool_call>{"name": "look", "arguments": {"a":', cut=True)
+        events = (*FIRST[:2], cut, Ended(reason, Usage(1, 2, 0)))
+        async with running(scripted(*events)) as api:
+            stream = read_stream((await api.post(STREAM)).body)
+            assert stream.text == ""
+            if reason is FinishReason.LENGTH:
+                assert stream.chunks[-1]["choices"][0]["finish_reason"] == "length"
+                assert "[DONE]" in stream.events
+            else:
+                assert stream.chunks[-1]["error"]["code"] == reason.value
+
+    asyncio.run(run())
+
+
 def test_an_answer_of_full_length_says_so_even_with_calls() -> None:
     async def run() -> None:
         ended = Ended(FinishReason.LENGTH, Usage(1, 2, 0))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,8 +126,9 @@ def test_a_prompt_of_another_length_than_was_counted_is_not_shown_as_fed(
 ) -> None:
     async def scenario(room: Room) -> None:
         chat = await room.chat()
+        room.generator.prompts[chat] = FedPrompt("f00d", (1, 2))
         answer = await room.ask(chat, "one")
-        await room.store.keep_prompt(answer.id, FedPrompt("f00d", (1, 2)))
+        assert await room.store.prompt(answer.id) is not None
         assert (await room.service.past_turn(chat, answer.id)).fed is None
 
     run(scenario)
@@ -142,6 +144,40 @@ def test_a_question_without_an_answer_and_a_chat_that_is_gone(run: Callable[...,
         await room.service.delete(chat)
         with pytest.raises(StoreError):
             await room.service.past_turn(chat, question.id)
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("when_full", ["leave_out", "stop"])
+def test_an_unanswered_question_is_shown_as_it_would_be_sent(
+    run: Callable[..., None], when_full: str
+) -> None:
+    async def scenario(room: Room) -> None:
+        room.settings = replace(room.settings, when_full=when_full, max_answer_tokens=7)
+        chat = await room.chat()
+        await room.ask(chat, "one")
+        kept = await room.store.add_message(chat, Role.USER, "two", Status.DONE)
+        answer = await room.store.add_message(chat, Role.ASSISTANT, "", Status.STREAMING)
+        await room.store.finish_message(answer.id, "x", Status.DONE, sent_from=kept.id)
+        question = await room.store.add_message(chat, Role.USER, "three", Status.DONE)
+        shown = (await room.service.past_turn(chat, question.id)).request
+        assert await room.service.regenerate(chat)
+        await room.idle(chat)
+        sent = room.generator.requests[-1]
+        assert shown.messages == sent.messages
+        assert (shown.max_tokens, shown.may_leave_out) == (sent.max_tokens, sent.may_leave_out)
+        assert (sent.max_tokens, sent.may_leave_out) == (7, when_full == "leave_out")
+
+    run(scenario)
+
+
+def test_a_message_that_is_gone_is_not_taken_for_a_question(run: Callable[..., None]) -> None:
+    async def scenario(room: Room) -> None:
+        chat = await room.chat()
+        answer = await room.ask(chat, "one")
+        await room.store.delete_messages_from(chat, answer.id)
+        with pytest.raises(StoreError, match="deleted"):
+            await room.service.past_turn(chat, answer.id)
 
     run(scenario)
 

@@ -98,6 +98,25 @@ def test_an_answer_that_was_cut_off_in_a_call_has_none() -> None:
     assert not any(isinstance(one, CallBroken) for one in whole)
 
 
+@pytest.mark.parametrize(
+    ("reason", "stop", "cut"),
+    [
+        (FinishReason.STOP, (), False),
+        (FinishReason.LENGTH, (), True),
+        (FinishReason.ENGINE_DIED, (), True),
+        (FinishReason.CANCELLED, (), True),
+        (FinishReason.CANCELLED, ("END",), False),
+    ],
+)
+def test_a_broken_call_says_whether_it_was_cut(
+    reason: FinishReason, stop: tuple[str, ...], cut: bool
+) -> None:
+    text = '<tool_call>{"name": "look", "arguments": {"a": "END'
+    told = heard(answer(stop=stop), text, reason)
+    (broken,) = (one for one in told if isinstance(one, CallBroken))
+    assert broken.cut is cut
+
+
 def test_one_call_ends_an_answer_that_may_have_only_one() -> None:
     for made in (
         answer(Toolbox((TOOL,), single=True)),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.chat.models import Role, Status
+from app.errors import StoreError
 from app.prompting import FedPrompt
 from app.store.conversations import SqliteStore, open_store
 
@@ -39,6 +40,11 @@ def with_answers(tmp_path: Path) -> Callable[[Scenario], Path]:
     return run
 
 
+async def keep(store: SqliteStore, number: int, prompt: FedPrompt) -> None:
+    """End the answer of this number, with what was fed for it."""
+    await store.finish_message(number, "x", Status.DONE, prompt=prompt)
+
+
 def fed(*tokens: int, model: str = "f00d") -> FedPrompt:
     return FedPrompt(model, tokens)
 
@@ -50,9 +56,9 @@ def test_every_prompt_comes_back_whatever_it_shares(
 
     async def scenario(store: SqliteStore, answers: list[int]) -> None:
         for number, prompt in zip(answers, prompts, strict=True):
-            await store.keep_prompt(number, prompt)
+            await keep(store, number, prompt)
         assert [await store.prompt(number) for number in answers] == prompts
-        await store.keep_prompt(answers[3], prompts[1])
+        await keep(store, answers[3], prompts[1])
         assert await store.prompt(answers[3]) == prompts[1]
 
     with_answers(scenario)
@@ -63,7 +69,7 @@ def test_a_long_chat_takes_no_more_than_its_last_prompt(
 ) -> None:
     async def scenario(store: SqliteStore, answers: list[int]) -> None:
         for length, number in enumerate(answers, start=1):
-            await store.keep_prompt(number, fed(*range(10_000 * length)))
+            await keep(store, number, fed(*range(10_000 * length)))
 
     path = with_answers(scenario)
     with closing(sqlite3.connect(path)) as db:
@@ -75,7 +81,7 @@ def test_tokens_of_two_models_are_never_mixed(with_answers: Callable[[Scenario],
     async def scenario(store: SqliteStore, answers: list[int]) -> None:
         prompts = [fed(1, 2), fed(1, 2, model="beef"), fed(1, 2, 3), fed(1, 5, model="beef")]
         for number, prompt in zip(answers, prompts, strict=True):
-            await store.keep_prompt(number, prompt)
+            await keep(store, number, prompt)
         assert [await store.prompt(number) for number in answers] == prompts
 
     with_answers(scenario)
@@ -86,7 +92,7 @@ def test_a_prompt_whose_beginning_was_lost_is_not_known(
 ) -> None:
     async def scenario(store: SqliteStore, answers: list[int]) -> None:
         for number in answers[:3]:
-            await store.keep_prompt(number, fed(1, 2, 3, number))
+            await keep(store, number, fed(1, 2, 3, number))
         await store._write("DELETE FROM prompts WHERE message_id = ?", answers[1])
         assert await store.prompt(answers[0]) is not None
         assert await store.prompt(answers[1]) is None
@@ -99,14 +105,29 @@ def test_a_prompt_whose_beginning_was_lost_is_not_known(
 def test_it_goes_with_its_message(with_answers: Callable[[Scenario], Path]) -> None:
     async def scenario(store: SqliteStore, answers: list[int]) -> None:
         for number in answers:
-            await store.keep_prompt(number, fed(1, number))
+            await keep(store, number, fed(1, number))
         (chat,) = await store.conversations()
         await store.delete_messages_from(chat.id, answers[2])
         assert await store.prompt(answers[1]) == fed(1, answers[1])
-        await store.keep_prompt(answers[2], fed(5))
+        with pytest.raises(StoreError):
+            await keep(store, answers[2], fed(5))
         assert await store.prompt(answers[2]) is None
         await store.delete_conversation(chat.id)
 
     path = with_answers(scenario)
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT count(*) FROM prompts").fetchone() == (0,)
+
+
+def test_it_is_kept_in_the_same_change_as_the_answer(with_answers: Callable[[Scenario], Path]) -> None:
+    async def changes(store: SqliteStore) -> int:
+        (row,) = await store._rows("SELECT changes FROM meta")
+        return int(row[0])
+
+    async def scenario(store: SqliteStore, answers: list[int]) -> None:
+        before = await changes(store)
+        await keep(store, answers[0], fed(1, 2))
+        assert await changes(store) == before + 1
+        assert await store.prompt(answers[0]) == fed(1, 2)
+
+    with_answers(scenario)
