@@ -9,6 +9,7 @@ from app.chat.models import FinishReason, Usage
 from app.chat.ports import (
     Ended,
     Event,
+    Measured,
     Request,
     Text,
     Thought,
@@ -49,6 +50,19 @@ class FakeGenerator:
     written: dict[str, tuple[int, ...]] = field(default_factory=dict)
     prompts: dict[int, FedPrompt] = field(default_factory=dict)
     """What was fed for each chat."""
+    context_tokens: int = 0
+    """0 is a model that is not ready, and then nothing can be measured."""
+
+    async def measure(self, request: Request) -> Measured | None:
+        """A token for each word, and three around each message."""
+        await asyncio.sleep(0)
+        if not self.context_tokens:
+            return None
+        starts, tokens = [], 0
+        for line in request.messages:
+            starts.append(tokens + 2)
+            tokens += len(line.content.split()) + 3
+        return Measured(tokens, tuple(starts))
 
     def fed_prompt(self, owner: int) -> FedPrompt | None:
         return self.prompts.get(owner)

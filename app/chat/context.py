@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from app.chat.models import ChatMessage, FinishReason, Message, Role, Status
+from app.chat import summary
+from app.chat.models import ChatMessage, FinishReason, Message, Role, Status, Summary
 
 _SHOWN = (Status.DONE, Status.STOPPED, Status.INTERRUPTED)
 
@@ -41,15 +42,18 @@ def sent(history: Sequence[Message], first: int = 0) -> list[Message]:
     return [message for message in _kept(history) if message.id >= first]
 
 
-def lines(system_prompt: str, messages: Sequence[Message]) -> tuple[ChatMessage, ...]:
-    """The lines of the prompt, of the messages that are `sent`.
+def lines(
+    system_prompt: str, messages: Sequence[Message], stands: Summary | None = None
+) -> tuple[ChatMessage, ...]:
+    """The lines of the prompt, of the messages that are `sent`, and of the summary that `stands` for older ones.
 
     Left out are answers that failed or are blank, and questions whose answer was refused (their text went back to
     the input box; a message that is too long would block the chat for good).  Two equal roles in a row are
     possible.
     """
     head = () if is_blank(system_prompt) else (ChatMessage(Role.SYSTEM, system_prompt),)
-    return head + tuple(_line(message) for message in messages)
+    told = () if stands is None else (summary.line(stands),)
+    return head + told + tuple(_line(message) for message in messages)
 
 
 def _line(message: Message) -> ChatMessage:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.chat.models import Conversation, Message, TabState
+from app.chat.models import Conversation, Message, Summary, TabState
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,14 @@ class MessagesRemoved:
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryChanged:
+    """Another summary, or none, stands for the oldest messages of this chat from now on."""
+
+    conversation_id: int
+    summary: Summary | None
+
+
+@dataclass(frozen=True, slots=True)
 class ConversationChanged:
     """Title, unread mark, settings or time of this chat changed, or it is new."""
 
@@ -99,6 +107,7 @@ ChatEvent = (
     | TextAppended
     | MessageFinished
     | MessagesRemoved
+    | SummaryChanged
     | ConversationChanged
     | ConversationDeleted
 )

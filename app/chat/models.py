@@ -25,6 +25,7 @@ __all__ = [
     "Role",
     "Sampling",
     "Status",
+    "Summary",
     "TabState",
     "Tool",
     "ToolCall",
@@ -72,6 +73,7 @@ class ChatMessage:
     """One line of a conversation as it goes to the model; see `Message` for what an answer has besides.
 
     `calls` are the tools that an assistant called; a line of a tool is the result of the call `call_id`, of `name`.
+    One that `stays` is no message of the chat itself, and is left out only after all that can be.
     """
 
     role: Role
@@ -82,6 +84,7 @@ class ChatMessage:
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     name: str = ""
+    stays: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,15 @@ class Message:
     ids: tuple[int, ...] = ()
     reasoning_ids: tuple[int, ...] = ()
     sent_from: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the model is shown in place of a chat's messages up to `message_id`, that one included."""
+
+    conversation_id: int
+    message_id: int
+    text: str
 
 
 class TabState(StrEnum):

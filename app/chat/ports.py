@@ -17,6 +17,7 @@ from app.chat.models import (
     Message,
     Sampling,
     Status,
+    Summary,
     Toolbox,
     Usage,
 )
@@ -43,6 +44,7 @@ class Request:
     `urgency` may be changed by whoever asked while the request runs.  `owner` is the number of the chat whose state
     this becomes, so that it can be kept over a restart and forgotten with the chat; 0 is nobody's.
     `toolbox` are the tools that the model may call; it is whoever asked that runs them.
+    `aside`: the answer is no turn of its chat, so its prompt is not the chat's last one.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -60,6 +62,7 @@ class Request:
     sampling_open: frozenset[str] = frozenset()
     top_logprobs: int | None = None
     toolbox: Toolbox = Toolbox()
+    aside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +179,21 @@ CallEvent = CallBegun | CallArguments | CallBroken
 Event = Waiting | LeftOut | Reading | Thought | Text | CallEvent | Ended
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How long a prompt is, in tokens: all of it, and where the content of each message starts."""
+
+    tokens: int
+    starts: tuple[int, ...]
+
+
 class Generator(Protocol):
     """Writes answers."""
+
+    @property
+    def context_tokens(self) -> int:
+        """The most tokens of one chat, its answer included; 0 where no model is ready."""
+        ...
 
     def generate(self, request: Request) -> AsyncIterator[Event]:
         """Yield events, `Ended` last and exactly once.
@@ -195,6 +211,10 @@ class Generator(Protocol):
         they and the owner count.  Returns when it is done, or at once where no model is ready or the messages cannot
         be read; never raises an AppError and never loads a model.  Cancelling stops it.
         """
+        ...
+
+    async def measure(self, request: Request) -> Measured | None:
+        """How long the prompt of all its messages would be; None where no model is ready or they cannot be read."""
         ...
 
     async def forget(self, owner: int) -> None:
@@ -343,6 +363,14 @@ class ConversationStore(Protocol):
 
     async def prompt(self, message_id: int) -> FedPrompt | None:
         """What was fed for this answer; None where that is not known."""
+        ...
+
+    async def summaries(self, conversation_id: int) -> Sequence[Summary]:
+        """Those of this chat, oldest first; one goes with the last message that it covers."""
+        ...
+
+    async def add_summary(self, message_id: int, text: str) -> Summary | None:
+        """Keep this as the summary up to that message; None where the message is gone."""
         ...
 
     async def delete_messages_from(self, conversation_id: int, message_id: int) -> None:

@@ -10,33 +10,35 @@ import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
-from app.chat import context, past, titles
+from app.chat import context, titles
 from app.chat.answer import NO_END
+from app.chat.asking import Asking
 from app.chat.events import (
     ConversationDeleted,
     MessageAdded,
     MessageFinished,
     MessagesRemoved,
+    SummaryChanged,
     TurnChanged,
     TurnState,
 )
 from app.chat.library import Library
 from app.chat.models import (
-    ChatMessage,
     Conversation,
     Message,
     Priority,
     Role,
     Status,
+    Summary,
     TabState,
     clean,
 )
 from app.chat.past import PastTurn
-from app.chat.ports import ConversationStore, Generator, Request
-from app.chat.turn import Ports, Sending, Turn
+from app.chat.ports import ConversationStore, Generator
+from app.chat.summarising import Summarising
+from app.chat.turn import Ports, Turn
 from app.chat.urgency import Urgency
 from app.chat.warming import Warming
 from app.errors import StoreError
@@ -66,8 +68,9 @@ class ChatService(Library):
         super().__init__(store)
         self._tasks = Tasks()
         self._ports = Ports(store, generator, self._tasks, clock, self._emit)
-        self._settings = settings
+        self._asking = Asking(store, generator, settings)
         self._warming = Warming(generator, self._tasks)
+        self._summarising = Summarising(store, generator, self._asking, self._tasks, self._emit)
         self._turns: dict[int, Turn] = {}
         self._running: dict[int, asyncio.Task[None]] = {}
         self._states: dict[int, TurnState] = {}
@@ -131,7 +134,7 @@ class ChatService(Library):
         Costs no other chat anything; does nothing while an answer is written, and where it is done already.
         """
         if not self._closed and not self.turn(conversation_id).busy:
-            self._warming.begin(conversation_id, partial(self._so_far, conversation_id))
+            self._warming.begin(conversation_id, partial(self._asking.so_far, conversation_id))
 
     def stop_warming(self, conversation_id: int) -> None:
         """Nobody types here any more."""
@@ -154,6 +157,7 @@ class ChatService(Library):
         self.stop(conversation_id)
         async with self._locks[conversation_id]:
             await self._end_turn(conversation_id)
+            await self._summarising.end(conversation_id)
             await self._store.delete_conversation(conversation_id)
             self._states.pop(conversation_id, None)
             self._locks.pop(conversation_id, None)
@@ -196,26 +200,18 @@ class ChatService(Library):
 
     async def past_turn(self, conversation_id: int, message_id: int) -> PastTurn:
         """What was fed for the answer that this message is, or has; raises StoreError where the chat or it is gone."""
-        conversation = await self._kept(conversation_id)
-        history = await self._store.messages(conversation_id)
-        before, answer = past.history_of(history, message_id)
-        first = answer.sent_from if answer is not None else self._first(before)
-        lines, _ = self._lines(conversation, before, first)
-        request = self._asked(conversation, lines)
-        if answer is None:
-            return PastTurn(request, answered=False)
-        writing = answer.status is Status.STREAMING and conversation_id in self._turns
-        fed = (
-            self._ports.generator.fed_prompt(conversation_id)
-            if writing
-            else await self._store.prompt(answer.id)
-        )
-        return PastTurn(request, past.matching(fed, answer))
+        writing = conversation_id in self._turns
+        return await self._asking.past(conversation_id, message_id, writing=writing)
+
+    async def summary(self, conversation_id: int) -> Summary | None:
+        """What the model is shown in place of the oldest messages of this chat; None where it is shown no such thing."""
+        return await self._asking.summary(conversation_id)
 
     async def close(self) -> None:
         """Stop all turns and wait until their rows are finished; nothing starts after that."""
         self._closed = True
         self._warming.end_all()
+        self._summarising.end_all()
         self.stop_all()
         if self._running:
             await asyncio.wait(tuple(self._running.values()))
@@ -236,8 +232,12 @@ class ChatService(Library):
 
     async def _remove(self, conversation_id: int, answers: Sequence[Message]) -> None:
         if answers:
+            before = await self.summary(conversation_id)
             await self._store.delete_messages_from(conversation_id, answers[0].id)
             self._emit(MessagesRemoved(conversation_id, answers[0].id))
+            after = await self.summary(conversation_id)
+            if after != before:
+                self._emit(SummaryChanged(conversation_id, after))
 
     async def _settle(self, question: Message) -> None:
         """The question is out: name a chat that has no title, empty the draft that it came from."""
@@ -273,7 +273,7 @@ class ChatService(Library):
     async def _run(self, turn: Turn) -> None:
         chat = turn.conversation_id
         try:
-            message = await turn.run(*await self._request(turn))
+            message = await turn.run(*await self._asking.turn(chat, turn.urgency))
             await self._conclude(message)
         except StoreError as error:
             self._set_state(chat, TurnState(TabState.FAILED, error=str(error)))
@@ -281,66 +281,6 @@ class ChatService(Library):
             del self._turns[chat], self._running[chat]
             if chat not in self._states:  # a fault of ours: the tab must not look busy for ever
                 self._set_state(chat, TurnState(TabState.FAILED, error=NO_END))
-
-    async def _request(self, turn: Turn) -> tuple[Request, Sending]:
-        conversation = await self._kept(turn.conversation_id)
-        own, general = conversation.settings, self._settings()
-        lines, sending = await self._sent(conversation)
-        request = replace(
-            self._asked(conversation, lines),
-            sampling=own.sampling or general.sampling,
-            urgency=turn.urgency,
-            sampling_open=general.sampling_open if own.sampling is None else frozenset(),
-        )
-        return request, sending
-
-    async def _sent(self, conversation: Conversation) -> tuple[tuple[ChatMessage, ...], Sending]:
-        """What the model is shown of it next."""
-        history = await self._store.messages(conversation.id)
-        return self._lines(conversation, history, self._first(history))
-
-    def _first(self, history: Sequence[Message]) -> int:
-        """The first message of this history that is sent next, 0 where none is left out."""
-        return context.sent_from(history) if self._leaves_out else 0
-
-    @property
-    def _leaves_out(self) -> bool:
-        return self._settings().when_full == "leave_out"
-
-    def _lines(
-        self, conversation: Conversation, history: Sequence[Message], first: int
-    ) -> tuple[tuple[ChatMessage, ...], Sending]:
-        """The lines of this history from the message `first` on."""
-        own, general = conversation.settings.system_prompt, self._settings()
-        prompt = general.system_prompt if own is None else own
-        messages = context.sent(history, first)
-        return context.lines(prompt, messages), Sending(
-            tuple(message.id for message in messages), first
-        )
-
-    async def _so_far(self, conversation_id: int) -> Request:
-        conversation = await self._kept(conversation_id)
-        lines, _ = await self._sent(conversation)
-        return self._asked(conversation, lines)
-
-    def _asked(self, conversation: Conversation, lines: tuple[ChatMessage, ...]) -> Request:
-        """These lines as a request of this chat, with all that its prompt depends on."""
-        own, most = conversation.settings, conversation.settings.max_answer_tokens
-        return Request(
-            lines,
-            max_tokens=(self._settings().max_answer_tokens if most is None else most) or None,
-            owner=conversation.id,
-            thinking=own.thinking,
-            effort=own.effort,
-            since=conversation.created,
-            may_leave_out=self._leaves_out,
-        )
-
-    async def _kept(self, conversation_id: int) -> Conversation:
-        conversation = await self._store.conversation(conversation_id)
-        if conversation is None:
-            raise StoreError("This chat was deleted.")
-        return conversation
 
     def _class_of(self, conversation_id: int) -> Priority:
         return Priority.FRONT if conversation_id == self._front else Priority.NORMAL
@@ -362,6 +302,8 @@ class ChatService(Library):
             await self._tell(chat)
         except StoreError as error:
             _log.warning("chat %d: unread mark or draft not stored: %s", chat, error)
+        if message.status is not Status.FAILED and not self._closed:
+            self._summarising.begin(chat)
 
     async def _give_back(self, conversation_id: int) -> None:
         """Make the refused question the draft again, unless something new was typed meanwhile."""

@@ -16,13 +16,7 @@ from pathlib import Path, PurePath
 
 from app import modelfile
 from app.chat.model_state import EngineStatus, ModelPhase, ModelState
-from app.chat.ports import (
-    Ended,
-    Event,
-    LeftOut,
-    Request,
-    Waiting,
-)
+from app.chat.ports import Ended, Event, LeftOut, Measured, Request, Waiting
 from app.client.advice import advice
 from app.client.answer import STARTING_AGAIN, Answer
 from app.client.fed import FedPrompts
@@ -158,7 +152,8 @@ class LocalModel:
 
     async def generate(self, request: Request) -> AsyncIterator[Event]:
         """Yield events, `Ended` last and exactly once; never raises an AppError."""
-        self._fed.forget(request.owner)
+        chat = _chat_of(request)
+        self._fed.forget(chat)
         with self._idle.busy():
             if self._wants_load():
                 yield Waiting(0, LOADING)
@@ -171,7 +166,7 @@ class LocalModel:
             except AppError as error:
                 yield pair.refusal(error)
                 return
-            self._fed.remember(request.owner, FedPrompt(pair.loaded.fingerprint, stream.prompt))
+            self._fed.remember(chat, FedPrompt(pair.loaded.fingerprint, stream.prompt))
             if pair is self._pair:
                 self._show(replace(self._state, notes=pair.notes))
             with _listening(pair, stream, answer, request):
@@ -190,6 +185,15 @@ class LocalModel:
         if self._pair is not None and self._state.phase is ModelPhase.READY:
             with self._idle.busy():
                 await self._pair.warm(request)
+
+    @property
+    def context_tokens(self) -> int:
+        """The most tokens of one chat; 0 where no model is ready."""
+        return 0 if self._pair is None else self._pair.loaded.context_tokens
+
+    async def measure(self, request: Request) -> Measured | None:
+        """How long its prompt would be; None where no model is ready or it cannot be read."""
+        return None if self._pair is None else await self._pair.measure(request)
 
     async def forget(self, owner: int) -> None:
         """Drop what was kept of this chat; the files too, whether or not its model is loaded."""
@@ -354,6 +358,11 @@ class LocalModel:
     def _tell(self, listener: Listener, state: ModelState) -> None:
         if listener in self._listeners:
             listener(state)
+
+
+def _chat_of(request: Request) -> int:
+    """The chat whose turn this is, 0 where it is none."""
+    return 0 if request.aside else request.owner
 
 
 def _own_template(overrides: Overrides | None, path: str) -> OwnTemplate:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.chat.models import ChatMessage, Role
-from app.chat.ports import Ended, Request
+from app.chat.ports import Ended, Measured, Request
 from app.client import fitting
 from app.client.answer import Answer
 from app.client.breakers import Breakers
@@ -211,7 +211,7 @@ class Pair:
         )
         # The format's own stop strings are what an end token is elsewhere.
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
-        left_out = len(request.messages) - len(messages)
+        left_out = _talk(request.messages) - _talk(messages)
         calls = voice.calls(request.toolbox, folded=rendered.folded)
         likely = request.top_logprobs is not None
         return stream, Answer(voice, stop, most, rendered.opened, calls, likely=likely), left_out
@@ -224,19 +224,30 @@ class Pair:
             return messages, rendered
         most = fitting.room(self.loaded.context_tokens, request.max_tokens)
         while len(rendered.tokens) > most:
-            roles = [message.role for message in messages]
+            roles = [Role.SYSTEM if message.stays else message.role for message in messages]
             found = fitting.exchanges(roles, rendered.spans, len(rendered.tokens))
-            if not found:
-                break
             target = int(most * fitting.KEPT_SHARE)
-            gone = fitting.leave_out(found, len(rendered.tokens), target)
-            messages = tuple(messages[index] for index in fitting.without(roles, found[:gone]))
+            gone = found[: fitting.leave_out(found, len(rendered.tokens), target)]
+            left = tuple(messages[index] for index in fitting.without(roles, gone))
+            if left == messages:  # then also what stands for messages that went before
+                left = tuple(message for message in messages if not message.stays)
+            if left == messages:
+                break
+            messages = left
             rendered = await self._render(request, messages)
         return messages, rendered
 
     async def _render(self, request: Request, messages: Sequence[ChatMessage]) -> Rendered:
         lines = [self._line(one) for one in messages]
         return await self.text.render(lines, _wishes(request), request.toolbox.tools)
+
+    async def measure(self, request: Request) -> Measured | None:
+        """How long the prompt of all its messages would be; None where they cannot be read."""
+        try:
+            rendered = await self._render(request, request.messages)
+        except AppError:
+            return None  # a message will be told why
+        return Measured(len(rendered.tokens), tuple(start for start, _ in rendered.spans))
 
     async def warm(self, request: Request) -> None:
         """Have the beginning read that all requests have which go on from this one; see `Generator.warm`."""
@@ -337,6 +348,11 @@ class Pair:
 
 def _wishes(request: Request) -> Wishes:
     return Wishes(request.thinking, request.effort, request.since)
+
+
+def _talk(messages: Sequence[ChatMessage]) -> int:
+    """How many of these are messages of the chat."""
+    return sum(not message.stays for message in messages)
 
 
 def _ignore(_progress: object) -> None:

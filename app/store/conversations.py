@@ -17,6 +17,7 @@ from app.chat.models import (
     Message,
     Role,
     Status,
+    Summary,
     Usage,
     clean,
 )
@@ -183,6 +184,19 @@ class SqliteStore:
         """What was fed for this answer; None where that is not known."""
         return await self._database.read(lambda db: prompts.read(db, message_id))
 
+    async def summaries(self, conversation_id: int) -> Sequence[Summary]:
+        """Those of this chat, oldest first."""
+        found = await self._rows(
+            "SELECT m.conversation_id, s.message_id, s.text FROM summaries s"
+            " JOIN messages m ON m.id = s.message_id WHERE m.conversation_id = ? ORDER BY m.id",
+            conversation_id,
+        )
+        return [Summary(*row) for row in found]
+
+    async def add_summary(self, message_id: int, text: str) -> Summary | None:
+        """Keep this as the summary up to that message; None where the message is gone."""
+        return await self._database.write(lambda db: _add_summary(db, message_id, clean(text)))
+
     async def delete_messages_from(self, conversation_id: int, message_id: int) -> None:
         await self._erase(
             "DELETE FROM messages WHERE conversation_id = ? AND id >= ?",
@@ -259,6 +273,14 @@ def _finish_message(
     if prompt is not None:
         prompts.keep(db, message, prompt)
     return message
+
+
+def _add_summary(db: sqlite3.Connection, message_id: int, text: str) -> Summary | None:
+    chat = db.execute("SELECT conversation_id FROM messages WHERE id = ?", (message_id,)).fetchone()
+    if chat is None:
+        return None
+    db.execute("INSERT OR REPLACE INTO summaries VALUES (?, ?)", (message_id, text))
+    return Summary(chat[0], message_id, text)
 
 
 def _set_open_tabs(db: sqlite3.Connection, tabs: list[tuple[int, int, int]]) -> None:

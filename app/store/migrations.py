@@ -79,6 +79,14 @@ _PROMPTS = (
     ) STRICT""",
 )
 
+# What stands for the messages of a chat up to this one, that one included; a change there takes it away.
+_SUMMARIES = (
+    """CREATE TABLE summaries (
+        message_id INTEGER PRIMARY KEY REFERENCES messages (id) ON DELETE CASCADE,
+        text TEXT NOT NULL
+    ) STRICT""",
+)
+
 
 def _all(statements: Sequence[str]) -> Step:
     def step(connection: sqlite3.Connection) -> None:
@@ -88,7 +96,7 @@ def _all(statements: Sequence[str]) -> Step:
     return step
 
 
-STEPS: tuple[Step, ...] = (_all(_FIRST), _all(_REASONING), _all(_PROMPTS))
+STEPS: tuple[Step, ...] = (_all(_FIRST), _all(_REASONING), _all(_PROMPTS), _all(_SUMMARIES))
 
 
 def version(connection: sqlite3.Connection) -> int:

@@ -17,7 +17,15 @@ from app.store.connection import peek, sidecar, transaction
 Row = dict[str, object]
 Rows = dict[str, list[Row]]
 
-_TABLES = ("meta", "conversations", "messages", "prompts", "open_tabs", "window_values")
+_TABLES = (
+    "meta",
+    "conversations",
+    "messages",
+    "prompts",
+    "summaries",
+    "open_tabs",
+    "window_values",
+)
 _PAGE = 4096
 _MOST_PROBES = 200_000
 _LOST_TITLE = "Recovered chat"

@@ -1,0 +1,81 @@
+"""Where a summary stands for the oldest messages of a chat, and how far the next one reaches.  Pure.
+
+A summary covers all messages up to one, and the model is shown it in their place, between the system prompt and the
+rest.  It is shown in the user's voice: it was made of what people, documents and models wrote, so it must not speak with
+the authority of the system prompt, and the system prompt stays the beginning that all chats have in common.
+
+The border moves in big strides.  Every move changes the prompt behind the system prompt, so that all that is sent after
+it is read again.  Therefore a summary is written only when `NEAR` of the context is in use, and then so much is covered
+that about `KEPT` of it is left word for word: with the summary itself (an eighth of the context at most) a chat grows by
+a quarter of its context, at the least, before its prompt changes once more.  What is read again is about half a
+context for each quarter that is written.
+"""
+
+from collections.abc import Sequence
+
+from app.chat.models import ChatMessage, Message, Role, Summary
+from app.chat.summary_words import CLOSING, INSTRUCTION, OPENING
+
+NEAR = 0.75
+"""How much of the context is in use when a summary is wanted: a quarter is then left for turns until it is there."""
+KEPT = 0.4
+"""How much of the context the messages that stay word for word fill at most, with the system prompt."""
+KEPT_TURNS = 2
+"""So many of the last questions, and what follows them, are never covered."""
+
+_SUMMARY_SHARE = 8
+_MOST_TOKENS = 600
+_WORDS_PER_TOKEN = 0.4
+
+
+def most_tokens(context_tokens: int) -> int:
+    """The most tokens of a summary: an eighth of the context, as long as that is no essay."""
+    return max(1, min(_MOST_TOKENS, context_tokens // _SUMMARY_SHARE))
+
+
+def instruction(context_tokens: int) -> ChatMessage:
+    """What the model is asked.  Fewer words than fit, since one that is cut off is worth nothing."""
+    words = max(10, int(most_tokens(context_tokens) * _WORDS_PER_TOKEN))
+    return ChatMessage(Role.USER, INSTRUCTION.format(words=words))
+
+
+def line(summary: Summary) -> ChatMessage:
+    """The line of the prompt that stands for what the summary covers."""
+    return ChatMessage(Role.USER, f"{OPENING}{summary.text}{CLOSING}", stays=True)
+
+
+def standing(
+    summaries: Sequence[Summary], history: Sequence[Message], before: int | None = None
+) -> Summary | None:
+    """The one of these, oldest first, that stands for the beginning of this history; None where none does.
+
+    It never covers the last question.  With `before`, it covers only messages before that one.
+    """
+    questions = [message.id for message in history if message.role is Role.USER]
+    last = questions[-1] if questions else 0
+    limit = last if before is None else min(last, before)
+    return next((one for one in reversed(summaries) if one.message_id < limit), None)
+
+
+def stride(
+    roles: Sequence[Role], sizes: Sequence[int], lead: int, asking: int, context_tokens: int
+) -> int:
+    """How many of these messages, from the oldest on, the next summary covers; 0 where none is wanted or possible.
+
+    `roles` and `sizes` (tokens) are of the messages that no summary covers yet, `lead` is what goes before them (system
+    prompt, earlier summary), and `asking` the length of the instruction.  What is left begins with a question.  The
+    request that writes the summary fits the context; where that cannot take all of it at once, another summary is
+    wanted after this one.
+    """
+    if lead + sum(sizes) <= NEAR * context_tokens:
+        return 0
+    questions = [index for index, role in enumerate(roles) if role is Role.USER]
+    room = context_tokens - lead - asking - most_tokens(context_tokens)
+    found = 0
+    for border in questions[1 : max(0, len(questions) - KEPT_TURNS) + 1]:
+        if sum(sizes[:border]) > room:
+            break
+        found = border
+        if lead + sum(sizes[border:]) <= KEPT * context_tokens:
+            break
+    return found
