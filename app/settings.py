@@ -17,7 +17,7 @@ from app.sampling import Sampling
 
 Theme = Literal["system", "light", "dark"]
 KvType = Literal["f16", "q8_0", "q4_0"]
-WhenFull = Literal["leave_out", "stop", "summarise"]
+WhenFull = Literal["leave_out", "summarise", "stop"]
 Pace = Literal["smooth", "balanced", "fast"]
 Profile = Literal["auto", "development", "production", "edge"]
 

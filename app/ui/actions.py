@@ -65,6 +65,7 @@ def words_of(verb: Verb) -> tuple[str, str]:
             translate("Transcript", "Show exact prompt"),
         ),
         Verb.FOLD: (translate("Transcript", "Thoughts"), translate("Transcript", "Show thoughts")),
+        Verb.SUMMARY: (translate("Transcript", "Summary"), translate("Transcript", "Show summary")),
     }[verb]
 
 

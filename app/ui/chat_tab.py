@@ -21,6 +21,7 @@ from app.chat.events import (
     MessageAdded,
     MessageFinished,
     MessagesRemoved,
+    SummaryChanged,
     TextAppended,
     ThoughtAppended,
     TurnChanged,
@@ -42,7 +43,14 @@ _WARM_MS = 500
 _COMPOSER_SHARE = 0.4
 """Of the page's height, the most that the text of a message takes."""
 
-MessageEvent = MessageAdded | ThoughtAppended | TextAppended | MessageFinished | MessagesRemoved
+MessageEvent = (
+    MessageAdded
+    | ThoughtAppended
+    | TextAppended
+    | MessageFinished
+    | MessagesRemoved
+    | SummaryChanged
+)
 
 
 class ChatTab(QWidget):
@@ -150,8 +158,10 @@ class ChatTab(QWidget):
         """Show the messages that there are."""
         self._missed = []
         try:
+            summary = await self._chat.summary(self.id)
             messages = await self._chat.messages(self.id)
             # No await from here on: an event that comes later is new to these messages.
+            self.transcript.set_summary(summary)
             self._show_messages(messages)
         finally:
             self._loading = False
@@ -193,6 +203,7 @@ class ChatTab(QWidget):
                 | TextAppended()
                 | MessageFinished()
                 | MessagesRemoved()
+                | SummaryChanged()
             ):
                 if self._loaded:
                     self._handle_message(event)
@@ -222,6 +233,8 @@ class ChatTab(QWidget):
             case MessagesRemoved(message_id=message_id):
                 self._ids = [known for known in self._ids if known < message_id]
                 self.transcript.remove_from(message_id)
+            case SummaryChanged(summary=summary):
+                self.transcript.set_summary(summary)
         self._show_stack()
 
     def show_turn(self, turn: TurnState) -> None:
@@ -230,6 +243,12 @@ class ChatTab(QWidget):
             self._stopped = False
         self.composer.set_busy(self._sending or (turn.busy and not self._stopped))
         self.state_line.show_turn(turn)
+
+    @aio.async_slot
+    async def show_summary(self) -> None:
+        """Show what stands for the oldest messages now."""
+        if self._loaded:
+            self.transcript.set_summary(await self._chat.summary(self.id))
 
     def show_model(self, model: ModelState) -> None:
         """Show what the model does, where there is nothing else to show."""

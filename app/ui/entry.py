@@ -13,7 +13,7 @@ from app.ui.blocks import Block, LeafBlock, RuleBlock, TextBlock
 from app.ui.code import CodeBlock
 from app.ui.leaves import Code, Leaf, Plain, Row, Rule
 from app.ui.markdown import Dialect, Markdown
-from app.ui.message_frame import FootBlock, HeadBlock
+from app.ui.message_frame import FootBlock, HeadBlock, Verb
 from app.ui.offsets import Offsets
 from app.ui.table_block import Columns, RowBlock
 from app.ui.text_style import Style
@@ -45,7 +45,7 @@ class Entry:
         )
         self._columns: dict[int, Columns] = {}
         self._estimate = 0
-        self._cut = False
+        self._cut: str | None = None
 
     @property
     def text(self) -> str:
@@ -104,9 +104,11 @@ class Entry:
         for block in self.blocks[1:]:
             self.offsets.append(block.height)
 
-    def fold(self) -> None:
-        """Show or hide what the model thought before it answered."""
-        if self._thought is not None:
+    def fold(self, verb: Verb) -> None:
+        """Show or hide what the model thought before it answered, or the summary of what stands above."""
+        if verb is Verb.SUMMARY:
+            self.head.fold()
+        elif self._thought is not None:
             self._thought.toggle()
 
     @property
@@ -140,11 +142,12 @@ class Entry:
             raise TypeError("the first block of an open message is its head")
         return head
 
-    def set_cut(self, cut: bool, width: int, style: Style) -> None:
-        """Say above this message that what is above it is not sent any more, or not."""
-        self._cut = cut
+    def set_cut(self, summary: str | None, width: int, style: Style) -> None:
+        """Say above this message that what is above it is not sent any more, and which summary stands for it ("": none);
+        None says nothing."""
+        self._cut = summary
         if self.blocks:
-            self.head.set_cut(cut)
+            self.head.set_cut(summary)
             self.head.estimate(width, style)
             self.offsets.set(0, self.head.height)
 

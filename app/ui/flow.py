@@ -9,7 +9,7 @@ from the anchor through blocks that are made exact on the way; only a far jump t
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from app.chat.models import Role
+from app.chat.models import Role, Summary
 from app.ui.blocks import Block
 from app.ui.entry import Entry
 from app.ui.offsets import Offsets
@@ -32,7 +32,9 @@ class Flow:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self._cut = 0
+        self.summary: Summary | None = None
+        """What stands for the first messages, where anything does; `mark_cut` shows it."""
+        self._cut: dict[int, str] = {}
         self.spots: list[Spot] = []
         self.fresh: set[int] = set()
         self.following = True
@@ -75,16 +77,29 @@ class Flow:
         self._offsets.set(index, self.entries[index].height)
 
     def mark_cut(self) -> None:
-        """A line above the first message that is still sent to the model, as the last answer has it."""
-        answers = (entry.message for entry in reversed(self.entries))
-        first = next((m.sent_from for m in answers if m.role is Role.ASSISTANT), 0)
-        if first == self._cut:
+        """A line above the first message that is still sent to the model: as the last answer has it, or, where a summary
+        reaches as far, as that has it."""
+        wanted = self._cuts()
+        if wanted == self._cut:
             return
         for index, entry in enumerate(self.entries):
-            if entry.message.id in (first, self._cut):
-                entry.set_cut(entry.message.id == first, self.width, self.style)
+            number = entry.message.id
+            if wanted.get(number) != self._cut.get(number):
+                entry.set_cut(wanted.get(number), self.width, self.style)
                 self.resized(index)
-        self._cut = first
+        self._cut = wanted
+
+    def _cuts(self) -> dict[int, str]:
+        """The messages with a line above, and the summary that it tells of ("": none)."""
+        answers = (entry.message for entry in reversed(self.entries))
+        first = next((m.sent_from for m in answers if m.role is Role.ASSISTANT), 0)
+        cuts = {first: ""} if first else {}
+        if self.summary is not None:
+            upto = self.summary.message_id
+            border = next((e.message.id for e in self.entries if e.message.id > upto), 0)
+            if border:
+                cuts = {border: self.summary.text, **(cuts if first > border else {})}
+        return cuts
 
     def forget(self, blocks: Iterable[Block]) -> None:
         """These blocks are no more."""

@@ -8,12 +8,12 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
 from app.chat.models import Role
-from app.ui.actions import ActionButton, ActionPool, Wanted, row_width
+from app.ui.actions import ActionButton, ActionPool, Wanted, row_width, words_of
 from app.ui.code import CodeBlock
 from app.ui.entry import Entry
 from app.ui.flow import Spot
 from app.ui.flow_view import FlowView
-from app.ui.message_frame import FootBlock, Verb
+from app.ui.message_frame import FootBlock, HeadBlock, Verb
 from app.ui.thought_block import ThoughtBlock
 
 _ANEW = (Verb.REGENERATE, Verb.RETRY)
@@ -25,7 +25,8 @@ class MessageActions(QObject):
     regenerate = Signal(int)
     retry = Signal(int)
     prompt = Signal(int)
-    fold = Signal(int)
+    fold = Signal(int, object)
+    """Of this message, what this verb shows or hides."""
 
     def __init__(self, view: FlowView) -> None:
         super().__init__(view)
@@ -65,6 +66,8 @@ class MessageActions(QObject):
                 wanted.append(self._copy_code(spot, block))
             elif isinstance(block, ThoughtBlock):
                 wanted.append(self._unfold(spot, block))
+            elif isinstance(block, HeadBlock):
+                wanted += self._summary(spot, block)
             elif isinstance(block, FootBlock):
                 wanted += self._under(spot, block)
         return wanted
@@ -84,6 +87,15 @@ class MessageActions(QObject):
         message = self._entry(spot).message.id
         label = f"{'▸' if block.folded else '▾'}  {block.label}"
         return Wanted(message, -2, Verb.FOLD, row, at_right=False, revealed=True, label=label)
+
+    def _summary(self, spot: Spot, head: HeadBlock) -> list[Wanted]:
+        if head.cut is None or not head.cut.summary:
+            return []
+        left, width = self._view.column()
+        row = head.cut.row(left, spot.y + head.gap, width)
+        message = self._entry(spot).message.id
+        label = f"{'▸' if head.cut.folded else '▾'}  {words_of(Verb.SUMMARY)[0]}"
+        return [Wanted(message, -3, Verb.SUMMARY, row, at_right=False, revealed=True, label=label)]
 
     def _under(self, spot: Spot, foot: FootBlock) -> list[Wanted]:
         message = self._entry(spot).message.id
@@ -119,8 +131,8 @@ class MessageActions(QObject):
             self.retry.emit(wanted.message)
         elif wanted.verb is Verb.PROMPT:
             self.prompt.emit(wanted.message)
-        elif wanted.verb is Verb.FOLD:
-            self.fold.emit(wanted.message)
+        elif wanted.verb in (Verb.FOLD, Verb.SUMMARY):
+            self.fold.emit(wanted.message, wanted.verb)
         else:
             self._copy(wanted)
             button.thank()

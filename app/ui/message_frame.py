@@ -10,6 +10,7 @@ from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPolygon
 from app.chat.models import FinishReason, Message, Role, Status
 from app.ui import theme
 from app.ui.blocks import Block, Canvas
+from app.ui.cut_note import CutNote
 from app.ui.inline import Look, Run
 from app.ui.rich_text import RichText
 from app.ui.text_style import Style
@@ -36,6 +37,7 @@ class Verb(Enum):
     RETRY = "retryButton"
     PROMPT = "promptButton"
     FOLD = "thoughtsButton"
+    SUMMARY = "summaryButton"
 
 
 class Mark(Enum):
@@ -139,39 +141,35 @@ class HeadBlock(Block):
         super().__init__(theme.GAP_5 if first else theme.GAP_2)
         self._role = role
         self._label = RichText([Run(speaker(role))])
-        self._cut: RichText | None = None
+        self._above = 0
+        self.cut: CutNote | None = None
+        """What is said of the messages above, where anything is."""
 
-    @property
-    def cut(self) -> bool:
-        """Whether what stands above is not sent to the model any more."""
-        return self._cut is not None
-
-    def set_cut(self, cut: bool) -> None:
-        """Say so, or not."""
-        words = translate(
-            "Transcript", "What is above does not fit any more and is not sent to the model."
-        )
-        self._cut = RichText([Run(words)]) if cut else None
+    def set_cut(self, summary: str | None) -> None:
+        """Say that what stands above is not sent to the model any more, and that this summary ("": none) stands for it;
+        None says nothing."""
+        self.cut = CutNote(summary) if summary is not None else None
         self.release()
 
-    def _above(self, style: Style) -> int:
-        return style.small_pitch + 2 * theme.GAP_3 if self._cut is not None else 0
+    def fold(self) -> None:
+        """Show the summary, or hide it."""
+        if self.cut is not None:
+            self.cut.folded = not self.cut.folded
+            self.release()
 
     def _below(self) -> int:
         return theme.GAP_1 + (CARD_PAD if self._role is Role.USER else 0)
 
     def estimate(self, width: int, style: Style) -> None:
-        self.height = self.gap + self._above(style) + style.small_pitch + self._below()
+        self._above = self.cut.estimate(style) if self.cut is not None else 0
+        self.height = self.gap + self._above + style.small_pitch + self._below()
 
     def lay_out(self, width: int, style: Style) -> int:
+        self._above = self.cut.lay_out(width, style) if self.cut is not None else 0
         height = self._label.lay_out(
             width, style, style.label, style.small_pitch, style.format(Look.QUIET)
         )
-        if self._cut is not None:
-            self._cut.lay_out(
-                width, style, style.label, style.small_pitch, style.format(Look.QUIET)
-            )
-        return self._above(style) + height + self._below()
+        return self._above + height + self._below()
 
     def card_top(self) -> int:
         """Where the card of a user's message begins, from this block's top."""
@@ -179,17 +177,13 @@ class HeadBlock(Block):
 
     def paint(self, canvas: Canvas) -> None:
         top = canvas.top + self.gap
-        if self._cut is not None:
-            line = QRect(canvas.left, top, canvas.width, theme.HAIRLINE)
-            canvas.painter.fillRect(line, canvas.style.line)
-            at = QPointF(canvas.left, top + theme.GAP_2)
-            self._cut.draw(canvas.painter, at, canvas.style)
-        at = QPointF(canvas.left, top + self._above(canvas.style))
-        self._label.draw(canvas.painter, at, canvas.style)
+        if self.cut is not None:
+            self.cut.paint(canvas, top)
+        self._label.draw(canvas.painter, QPointF(canvas.left, top + self._above), canvas.style)
 
     def visible(self) -> str:
         label = self._label.visible()
-        return label if self._cut is None else f"{self._cut.visible()}\n{label}"
+        return label if self.cut is None else f"{self.cut.visible()}\n{label}"
 
 
 class FootBlock(Block):

@@ -55,7 +55,12 @@ ANSWER_ITEMS = (
     Item(
         "when_full",
         "When a chat is full",
-        choices=("Leave out its oldest messages", "Refuse the message"),
+        "A summary is written by the model in the background, before the chat is full.",
+        choices=(
+            "Leave out its oldest messages",
+            "Summarise its oldest messages",
+            "Refuse the message",
+        ),
     ),
 )
 

@@ -24,7 +24,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from app.chat.models import Message, Role, Status
+from app.chat.models import Message, Role, Status, Summary
 from app.ui import accessible, preload
 from app.ui.actions import ActionButton, JumpButton
 from app.ui.code import CodeBlock
@@ -33,6 +33,7 @@ from app.ui.entry import Entry
 from app.ui.flow_view import FlowView
 from app.ui.inline import shown_address
 from app.ui.message_actions import MessageActions
+from app.ui.message_frame import Verb
 from app.ui.pointer import Pointer
 from app.ui.transcript_menu import TranscriptMenu
 from app.ui.view_counts import ViewCounts
@@ -120,11 +121,17 @@ class Transcript(FlowView):
             if self.isVisible():
                 self._read_on(index)
 
-    def _fold(self, message_id: int) -> None:
-        """Show or hide what the model thought."""
+    def set_summary(self, summary: Summary | None) -> None:
+        """Say what stands for the first messages, which the model is not sent any more."""
+        self.flow.summary = summary
+        self.flow.mark_cut()
+        self.refresh()
+
+    def _fold(self, message_id: int, verb: Verb) -> None:
+        """Show or hide what the model thought, or a summary."""
         self.selection.clear()
         self.flow.following = False
-        self.flow.entries[self._index[message_id]].fold()
+        self.flow.entries[self._index[message_id]].fold(verb)
         self.refresh(everything=True)
 
     def update_message(self, message: Message) -> None:

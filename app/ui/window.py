@@ -386,6 +386,8 @@ class Window(QMainWindow):
     def _settings_changed(self, old: Settings, new: Settings) -> None:
         if old.theme != new.theme:
             self._apply_theme()
+        if old.when_full != new.when_full:
+            self.workspace.show_summaries()
 
     def _scheme_changed(self) -> None:
         if self._preferences.current.theme == "system":

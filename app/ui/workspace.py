@@ -267,6 +267,11 @@ class Workspace(QObject):
         if page is not None:
             page.handle(event)
 
+    def show_summaries(self) -> None:
+        """Show what stands for the oldest messages of each open chat now."""
+        for page in self.pages:
+            page.show_summary()
+
     def _turn(self, conversation_id: int) -> TurnState:
         return self._turns.get(conversation_id) or self._chat.turn(conversation_id)
 
