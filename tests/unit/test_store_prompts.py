@@ -119,7 +119,9 @@ def test_it_goes_with_its_message(with_answers: Callable[[Scenario], Path]) -> N
         assert db.execute("SELECT count(*) FROM prompts").fetchone() == (0,)
 
 
-def test_it_is_kept_in_the_same_change_as_the_answer(with_answers: Callable[[Scenario], Path]) -> None:
+def test_it_is_kept_in_the_same_change_as_the_answer(
+    with_answers: Callable[[Scenario], Path],
+) -> None:
     async def changes(store: SqliteStore) -> int:
         (row,) = await store._rows("SELECT changes FROM meta")
         return int(row[0])
