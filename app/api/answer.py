@@ -100,7 +100,8 @@ class Answer:
         except TimeoutError:
             return []
         self._changed.clear()
-        texts, self._texts, self._waiting = self._texts, [], 0
+        texts, self._texts = self._texts, []
+        self._waiting, self._join_at = 0, _MAX_PIECES
         return texts
 
     def end(self, ended: Ended) -> None:
