@@ -155,6 +155,21 @@ def test_it_goes_with_its_message(with_answers: Callable[[Scenario], Path]) -> N
         assert db.execute("SELECT count(*) FROM prompts").fetchone() == (0,)
 
 
+def test_an_answer_is_kept_where_its_prompt_cannot_be(
+    with_answers: Callable[[Scenario], Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(store: SqliteStore, answers: list[int]) -> None:
+        await store._write("ALTER TABLE prompts RENAME TO others")
+        await store.finish_message(answers[0], "the answer", Status.DONE, prompt=fed(1, 2))
+        (chat,) = await store.conversations()
+        assert (await store.messages(chat.id))[0].text == "the answer"
+        await store._write("ALTER TABLE others RENAME TO prompts")
+        assert await store.prompt(answers[0]) is None
+
+    with_answers(scenario)
+    assert "a prompt was not kept" in caplog.text
+
+
 def test_it_is_kept_in_the_same_change_as_the_answer(
     with_answers: Callable[[Scenario], Path],
 ) -> None:
