@@ -78,8 +78,7 @@ class Summarising:
         text, ended = await self._answer(wanted.request)
         if ended is None or ended.reason is not FinishReason.STOP or is_blank(text):
             self._failures[conversation_id] += 1
-            why = "it ended early" if ended is None else ended.error or ended.reason.value
-            _log.warning("chat %d: the summary was dropped: %s", conversation_id, why)
+            _log.warning("chat %d: the summary was dropped: %s", conversation_id, _why(ended))
             return False
         kept = await self._store.add_summary(wanted.upto, text)
         if kept is None:
@@ -102,3 +101,11 @@ class Summarising:
             if isinstance(stream, AsyncGenerator):
                 await stream.aclose()
         return "", None
+
+
+def _why(ended: Ended | None) -> str:
+    if ended is None:
+        return "it has no end"
+    if ended.reason is FinishReason.STOP:
+        return "it is empty"
+    return ended.error or f"it ended with {ended.reason.value}"

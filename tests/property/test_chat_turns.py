@@ -26,6 +26,9 @@ from app.store.conversations import open_store
 from tests.fakes import FakeGenerator, Script
 
 CHATS = 3
+EARLIER = "and so on " * 20
+FULL = 500
+"""Tokens (words, in short) of a context that is nearly full of what stands in each chat before."""
 EVENTS = st.one_of(
     st.builds(Waiting, st.integers(0, 3)),
     st.builds(Reading, st.integers(0, 9), st.just(9), st.just(2)),
@@ -49,7 +52,8 @@ STEPS = st.lists(
         st.integers(0, CHATS - 1),
         st.integers(0, 6),
     ),
-    max_size=25,
+    min_size=12,
+    max_size=30,
 )
 
 
@@ -134,21 +138,26 @@ class Play:
                 assert message.text == self.witness.text.get(message.id, message.text)
 
 
-async def play(folder: Path, scripts: Sequence[Script], steps: list[tuple[str, int, int]]) -> None:
+async def play(
+    folder: Path, scripts: Sequence[Script], steps: list[tuple[str, int, int]], context: int
+) -> None:
     store = await open_store(folder / "chats.db")
     gate = asyncio.Semaphore(0)
-    generator = FakeGenerator(scripts=list(scripts), gate=gate)
-    service = ChatService(store, generator, Settings)
+    generator = FakeGenerator(scripts=list(scripts), gate=gate, context_tokens=context)
+    general = Settings(when_full="summarise" if context else "leave_out")
+    service = ChatService(store, generator, lambda: general)
     chats = [(await service.create()).id for _ in range(CHATS)]
+    for chat in chats:
+        for role in (Role.USER, Role.ASSISTANT) * 3 if context else ():
+            await store.add_message(chat, role, EARLIER, Status.DONE)
     async with asyncio.TaskGroup() as group:
         game = Play(service, chats, group)
         for what, index, count in steps:
             await game.act(what, chats[index], count)
             if what == "go":
-                for _ in range(count):
+                for _ in range(2 * count):
                     gate.release()
-                    await asyncio.sleep(0)
-                await store.value("a moment")
+                    await store.value("a moment")
     await service.close()
     assert (generator.running, generator.warming) == (0, 0)
     await game.check()
@@ -156,9 +165,9 @@ async def play(folder: Path, scripts: Sequence[Script], steps: list[tuple[str, i
 
 
 @settings(max_examples=30)
-@given(SCRIPTS, STEPS)
+@given(SCRIPTS, STEPS, st.sampled_from([0, FULL]))
 def test_every_answer_ends_once_and_is_stored_as_shown(
-    scripts: list[Script], steps: list[tuple[str, int, int]]
+    scripts: list[Script], steps: list[tuple[str, int, int]], context: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(play(Path(folder), scripts, steps))
+        asyncio.run(play(Path(folder), scripts, steps, context))

@@ -14,6 +14,7 @@ from app.chat.models import ChatMessage, Role
 from app.chat.ports import (
     Ended,
     LeftOut,
+    Measured,
     Reading,
     Request,
     Text,
@@ -696,5 +697,76 @@ def test_what_fits_is_sent_whole() -> None:
         assert len(submit.tokens) == 817
         await made.model.close()
         assert isinstance(await first, Ended)
+
+    run(scenario())
+
+
+# --- summaries ---------------------------------------------------------------------------------------------------
+
+STANDS = ChatMessage(Role.USER, "It was about questions.", stays=True)
+
+
+def test_what_stands_for_older_messages_is_sent_though_some_are_left_out() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        system, *rest = talk(10)
+        events = made.model.generate(Request((system, STANDS, *rest), may_leave_out=True))
+        told = await anext(events)
+        (submit,) = made.submitted
+        prompt = bytes(submit.tokens).decode()
+        assert prompt.startswith("Be brief.It was about questions.q")
+        assert isinstance(told, LeftOut)
+        kept = (len(submit.tokens) - len("Be brief.It was about questions.and now?")) // 100
+        assert told.messages == 20 - kept, "it is no message of the chat"
+        await events.aclose()
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_it_goes_before_the_last_question_does() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        long = ChatMessage(Role.USER, "x" * 890)
+        request = Request((ChatMessage(Role.SYSTEM, "Be brief."), STANDS, long), may_leave_out=True)
+        first = begin(after(made.model.generate(request)))
+        await turns()
+        (submit,) = made.submitted
+        assert bytes(submit.tokens).decode() == "Be brief." + "x" * 890
+        await made.model.close()
+        assert isinstance(await first, Ended)
+
+    run(scenario())
+
+
+def test_a_prompt_is_measured_without_the_engine() -> None:
+    async def scenario() -> None:
+        made = Made()
+        lines = (ChatMessage(Role.SYSTEM, "Be brief."), ChatMessage(Role.USER, "and now?"))
+        assert made.model.context_tokens == 0
+        assert await made.model.measure(Request(lines)) is None
+        await made.model.load(PATH)
+        assert made.model.context_tokens == LOADED.context_tokens
+        assert await made.model.measure(Request(lines)) == Measured(17, (0, 9))
+        assert made.submitted == []
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_the_prompt_of_an_answer_aside_is_not_the_last_one_of_its_chat() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        turn = await made.ask("a question", owner=3)
+        fed = made.model.fed_prompt(3)
+        assert fed is not None
+        aside = await made.ask("something else", owner=3, aside=True)
+        assert made.model.fed_prompt(3) == fed
+        await made.model.close()
+        await turn
+        await aside
 
     run(scenario())

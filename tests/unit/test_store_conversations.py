@@ -17,6 +17,7 @@ from app.chat.models import (
     Role,
     Sampling,
     Status,
+    Summary,
     Usage,
 )
 from app.errors import StoreError
@@ -359,6 +360,9 @@ def test_a_file_of_the_first_shape_gets_the_new_columns(path: Path) -> None:
     async def scenario(store: SqliteStore) -> None:
         (message,) = await store.messages(1)
         assert (message.text, message.reasoning, message.ids) == ("kept", "", ())
+        assert await store.summaries(1) == []
+        assert await store.add_summary(1, "short\x00") == Summary(1, 1, "short\ufffd")
+        assert await store.summaries(1) == [Summary(1, 1, "short\ufffd")]
 
     with_store(path, scenario)
 
@@ -366,3 +370,28 @@ def test_a_file_of_the_first_shape_gets_the_new_columns(path: Path) -> None:
 def test_ids_that_were_damaged_are_none() -> None:
     assert rows.unpacked(rows.packed((1, 2, 3))) == (1, 2, 3)
     assert rows.unpacked(b"\x01\x00\x00") == ()
+
+
+def test_a_summary_goes_with_the_last_message_that_it_covers(path: Path) -> None:
+    async def scenario(store: SqliteStore) -> None:
+        chat, other = await store.create_conversation(), await store.create_conversation()
+        numbers = [
+            (await store.add_message(chat.id, Role.USER, "x", Status.DONE)).id for _ in range(4)
+        ]
+        elsewhere = (await store.add_message(other.id, Role.USER, "x", Status.DONE)).id
+        for number in (*numbers[1:3], elsewhere):
+            await store.add_summary(number, f"up to {number}")
+        first, second = (Summary(chat.id, number, f"up to {number}") for number in numbers[1:3])
+        assert await store.summaries(chat.id) == [first, second]
+        assert await store.add_summary(numbers[2], "another") is not None
+        assert await store.summaries(chat.id) == [first, Summary(chat.id, numbers[2], "another")]
+        await store.delete_messages_from(chat.id, numbers[3])
+        assert len(await store.summaries(chat.id)) == 2
+        await store.delete_messages_from(chat.id, numbers[2])
+        assert await store.summaries(chat.id) == [first]
+        assert await store.add_summary(numbers[2], "too late") is None
+        await store.delete_conversation(chat.id)
+        assert await store.summaries(chat.id) == []
+        assert len(await store.summaries(other.id)) == 1
+
+    with_store(path, scenario)

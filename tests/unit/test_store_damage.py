@@ -107,6 +107,17 @@ def test_a_zeroed_header_costs_nothing(path: Path) -> None:
     assert start(path).problems == ()
 
 
+def test_a_summary_is_saved_with_its_messages(path: Path) -> None:
+    write(path)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("INSERT INTO summaries VALUES (2, 'short')")
+    with path.open("r+b") as file:
+        file.write(bytes(100))
+    assert whole(start(path).chats) == CHATS
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT * FROM summaries").fetchall() == [(2, "short")]
+
+
 def test_of_half_a_file_the_readable_half_is_shown(path: Path) -> None:
     write(path)
     bad = path.read_bytes()[: path.stat().st_size // 2 + 100]
