@@ -25,7 +25,7 @@ KEPT_TURNS = 2
 
 _SUMMARY_SHARE = 8
 _MOST_TOKENS = 600
-_WORDS_PER_TOKEN = 0.4
+_WORDS_PER_TOKEN = 0.3
 
 
 def most_tokens(context_tokens: int) -> int:

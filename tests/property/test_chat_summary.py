@@ -100,5 +100,5 @@ def test_the_words_that_are_asked_for_fit_the_tokens_that_there_are() -> None:
     for tokens in (256, 512, 4096, 131_072):
         most = summary.most_tokens(tokens)
         assert most <= tokens / 8
-        words = max(10, int(most * 0.4))
+        words = max(10, int(most * 0.3))
         assert f"at most {words} words" in summary.instruction(tokens).content

@@ -126,7 +126,7 @@ def test_a_chat_that_is_nearly_full_goes_on_with_a_summary(run: Callable[[Scenar
         # Of the three turns (88 tokens each) two are never covered.
         (asked,) = room.generator.asides
         assert heads(asked) == ["Be", "q0", "a0", "Now"]
-        assert "at most 14 words" in asked[-1]
+        assert "at most 11 words" in asked[-1]
         request = next(one for one in room.generator.requests if one.aside)
         assert request.urgency.priority is Priority.BACKGROUND
         assert (request.owner, request.thinking, request.max_tokens) == (chat, False, ROOM // 8)
