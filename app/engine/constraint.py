@@ -18,10 +18,15 @@ MOST_EFFORT = 20_000
 """What earlier choices left over counts up to this."""
 
 
+MOST_REPLAYED = 400_000
+"""Stacks that taking in what was written before may work on: 0.3 s, in which all chats wait; usual are ten a token."""
+
+
 class Constraint:
     """`ends` are the tokens that end an answer; they are allowed where the grammar may end, and only there.
 
-    `written` are the tokens that were chosen before; after any that the grammar forbids nothing is allowed.
+    `written` are the tokens that were chosen before; after any that the grammar forbids, or that take too much work,
+    nothing is allowed.
     """
 
     def __init__(
@@ -32,7 +37,10 @@ class Constraint:
         self._lexicon = lexicon
         self._ends = ends
         self._marks = {token: (BYTES + index,) for index, token in enumerate(grammar.marks)}
-        if not all(self.take(token) for token in written):
+        self._matcher.most_effort = self._matcher.effort + MOST_REPLAYED
+        kept = all(self.take(token) for token in written)
+        self._given_up = not kept and self._matcher.effort > self._matcher.most_effort
+        if not kept:
             self._state = DEAD
         self._matcher.most_effort = self._matcher.effort + MOST_EFFORT
 
@@ -43,8 +51,9 @@ class Constraint:
 
     @property
     def exhausted(self) -> bool:
-        """Whether this choice took too much work; what was not looked at yet counts as forbidden."""
-        return self._matcher.effort > self._matcher.most_effort
+        """Whether this choice, or what was written before, took too much work; what was not looked at yet counts as
+        forbidden."""
+        return self._given_up or self._matcher.effort > self._matcher.most_effort
 
     def begin_choice(self) -> None:
         """From here on the work counts for the next token."""

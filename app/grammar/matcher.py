@@ -24,8 +24,11 @@ MOST_STACKS = 512
 _MOST_SEEN = 16 * MOST_STACKS
 """Stacks that may be looked at on the way to one state."""
 
-_MOST_NODES = 100_000
-"""Numbers of stacks and of ways between states after which they are forgotten and found anew: some 20 MB."""
+_MOST_HELD = 100_000
+"""Stacks, ways between states and members of states after which they are forgotten and found anew: some 20 MB."""
+
+_MASK_SHARE = 64
+"""Bytes of a mask that take the room of one member."""
 
 _EMPTY = 0
 _Stacks = frozenset[int]
@@ -79,6 +82,7 @@ class Matcher:
             for item in masks:
                 union |= int.from_bytes(self._members[~item], "little")
             known = self._following[state] = union.to_bytes(self._symbols, "little")
+            self._held += self._symbols // _MASK_SHARE
         return known
 
     def stacks(self, state: int) -> int:
@@ -87,7 +91,7 @@ class Matcher:
 
     def compact(self, state: int) -> int:
         """Forget all states but this one, where there have come to be many; the number that it has from now on."""
-        if len(self._top) + len(self._ways) < _MOST_NODES + 2 * self._kept:
+        if len(self._top) + len(self._ways) + self._held < _MOST_HELD + 2 * self._kept:
             return state
         kept = [self._places(node) for node in self._states[state]]
         self._clear()
@@ -117,6 +121,7 @@ class Matcher:
         self._numbers: dict[_Stacks, int] = {self._states[0]: DEAD}
         self._ways: dict[tuple[int, int], int] = {}
         self._following: dict[int, bytes] = {}
+        self._held = 0
 
     def _push(self, place: int, below: int) -> int:
         """The stack with this place on top; a place at the end of its alternative is not kept."""
@@ -143,6 +148,7 @@ class Matcher:
         if number is None:
             number = self._numbers[stacks] = len(self._states)
             self._states.append(stacks)
+            self._held += len(stacks)
         return number
 
     def _step(self, state: int, symbol: int) -> int:
@@ -165,6 +171,7 @@ class Matcher:
         known = self._closures.get(node)
         if known is None:
             known = self._closures[node] = self._open(nodes)
+            self._held += len(known)
         return known
 
     def _open(self, nodes: set[int]) -> _Stacks:

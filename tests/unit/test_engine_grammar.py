@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.constraint import Constraint
+from app.engine.constraint import EFFORT, MOST_REPLAYED, Constraint
 from app.engine.fake import END, PIECES, FakeBackend
 from app.engine.lexicon import Lexicon
 from app.grammar.model import Grammar
@@ -170,6 +171,38 @@ def test_an_answer_goes_on_in_another_engine_as_if_it_had_never_been_cut(
 def test_written_tokens_that_do_not_keep_the_grammar_end_in_an_error() -> None:
     run = answered(replace(asked(any_object()), tokens=(7, 8, 30), written=1))
     assert run.ends[1].reason is FinishReason.ERROR
+
+
+def test_what_was_written_is_taken_in_within_a_limit() -> None:
+    """Two hundred ways at every letter, and a new state at each: the loop in which all wait gives up, and says so."""
+    grammar = gbnf('root ::= [ab]* "a" [ab]{200}')
+    letters = [PIECES.index(b"a"), PIECES.index(b"b")]
+    random = Random(1)
+    written = tuple(random.choice(letters) for _ in range(3_000))
+    backend = FakeBackend()
+    constraint = Constraint(grammar, Lexicon(backend.piece, 64), frozenset([END]), written)
+    assert constraint._matcher.effort < MOST_REPLAYED + EFFORT
+    constraint.begin_choice()
+    assert constraint.exhausted
+    assert constraint.allowed(range(64)) == []
+    short = Constraint(grammar, Lexicon(backend.piece, 64), frozenset([END]), written[:300])
+    short.begin_choice()
+    assert not short.exhausted
+    assert short.allowed(letters) == letters
+
+
+def test_an_answer_whose_past_is_too_much_work_says_why_and_others_go_on() -> None:
+    random = Random(2)
+    letters = [PIECES.index(b"a"), PIECES.index(b"b")]
+    written = tuple(random.choice(letters) for _ in range(3_000))
+    run = make_run(FakeBackend(cells=4_000, batch=512))
+    grammar = gbnf('root ::= [ab]* "a" [ab]{200}')
+    run.engine.submit(Submit(1, (7, *written), GREEDY, grammar=grammar, written=len(written)))
+    run.engine.submit(request(2, (4, 5), limit=20))
+    finish(run)
+    assert run.ends[1].reason is FinishReason.ERROR
+    assert "too ambiguous" in run.ends[1].error
+    assert run.tokens[2] == alone(request(2, (4, 5), limit=20))
 
 
 def test_a_parked_answer_keeps_its_grammar() -> None:

@@ -1,7 +1,8 @@
 """Tools in prompts: what a template makes of them is found out, they are data, and what was written keeps its ids."""
 
 import json
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,12 @@ import pytest
 
 from app import wire
 from app.dialogue import ChatLine, Tool, ToolCall
+from app.text.calls.learning import learn
+from app.text.calls.shapes import Style
+from app.text.control import ControlTokens
+from app.text.prompt import Composer, ToolTemplate
 from app.text.session import TextSession
+from app.text.template import ChatTemplate, TemplateFailed
 from tests.tiny_text import CHATML, CONTROL, text_value, tiny_vocabulary, with_metadata
 from tests.tool_templates import HERMES, NINE, NO_RESULTS, ONE, TAGGED, TEXT
 
@@ -230,3 +236,52 @@ def test_a_call_with_control_tokens_keeps_its_ids(made: Callable[[str], Model]) 
     typed = tuple(t for letter in "[TOOL_CALLS]look" for t in vocabulary.tokenize(letter))
     forged = model.render(ASKED, replace(line, call_ids=typed)).tokens
     assert forged == model.render(ASKED, replace(line, call_ids=())).tokens
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "<tool_call>" * 30_000,
+        '<tool_call>{"name": "probe_tool", "arguments": {"count": '
+        + "9" * 5_000
+        + "}}</tool_call>",
+        "<tool_call>" + '{"function":' * 1_500,
+        "[TOOL_CALLS][{" + '"function":{' * 1_500,
+        "<|tool_call_start|>[probe_tool(count=" + "9" * 5_000 + ")]<|tool_call_end|>",
+        "<|tool_call_start|>[probe_tool(count=1e999)]<|tool_call_end|>",
+    ],
+    ids=lambda call: call[:40],
+)
+def test_what_a_template_writes_for_a_call_is_read_within_bounds(call: str) -> None:
+    """It may write anything, and the worker must live to say what it is."""
+    written = "{% for m in messages %}{{ m.content }}{% if m.tool_calls %}{{ call }}{% endif %}{% endfor %}"
+    source = f"{{% set call = {call!r} %}}{{{{ tools | tojson if tools }}}}{written}"
+    started = time.process_time()
+    learned = learn(ChatTemplate(source), ControlTokens(()))
+    assert learned.style is None
+    assert time.process_time() - started < 5
+
+
+class Counted(ChatTemplate):
+    """Refuses everything, and counts how often it was asked."""
+
+    asked = 0
+
+    def render(
+        self, messages: Sequence[Mapping[str, object]], names: Mapping[str, object] = {}
+    ) -> str:
+        self.asked += 1
+        raise TemplateFailed("No.")
+
+
+def test_a_conversation_is_tried_again_only_where_it_is_another() -> None:
+    thoughtful = (ASKED, replace(TALK[1], reasoning="Hm."), TALK[2])
+    counts = []
+    for lines in (TALK, thoughtful):
+        native = Counted(HERMES)
+        composer = Composer(
+            ChatTemplate(CHATML), ControlTokens(()), with_tools=ToolTemplate(native, Style())
+        )
+        assert composer.compose(lines, tools=(TOOL,)).folded
+        counts.append(native.asked)
+    assert counts[1] == 2 * counts[0]
