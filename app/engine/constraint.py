@@ -19,7 +19,8 @@ MOST_EFFORT = 20_000
 
 
 MOST_REPLAYED = 400_000
-"""Stacks that taking in what was written before may work on: 0.3 s, in which all chats wait; usual are ten a token."""
+"""Stacks that taking in what was written before may work on: 0.3 s, in which all chats wait; usual is one for
+each token or two."""
 
 
 class Constraint:

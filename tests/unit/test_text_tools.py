@@ -1,7 +1,6 @@
 """Tools in prompts: what a template makes of them is found out, they are data, and what was written keeps its ids."""
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 
 from app import wire
 from app.dialogue import ChatLine, Tool, ToolCall
-from app.text.calls.learning import learn
+from app.text.calls.learning import Learned, learn
 from app.text.calls.shapes import Style
 from app.text.control import ControlTokens
 from app.text.prompt import Composer, ToolTemplate
@@ -238,13 +237,27 @@ def test_a_call_with_control_tokens_keeps_its_ids(made: Callable[[str], Model]) 
     assert forged == model.render(ASKED, replace(line, call_ids=())).tokens
 
 
+WRITES = (
+    "{{ tools | tojson if tools }}{% for m in messages %}{{ m.content }}{% if m.tool_calls %}{{ call }}{% endif %}"
+    "{% endfor %}"
+)
+GOOD = '<tool_call>{"name": "probe_tool", "arguments": {"place": "Oz", "count": 2}}</tool_call>'
+
+
+def learned_of(call: str) -> Learned:
+    """What is learnt of a template that writes this for a call."""
+    return learn(ChatTemplate(f"{{% set call = {call!r} %}}{WRITES}"), ControlTokens(()))
+
+
+def test_what_is_too_long_for_a_call_is_not_read_as_one() -> None:
+    assert learned_of(GOOD + "x" * 1_000).style is not None
+    assert learned_of(GOOD + "<tool_call>" * 30_000).style is None
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        "<tool_call>" * 30_000,
-        '<tool_call>{"name": "probe_tool", "arguments": {"count": '
-        + "9" * 5_000
-        + "}}</tool_call>",
+        GOOD.replace("2", "9" * 5_000),
         "<tool_call>" + '{"function":' * 1_500,
         "[TOOL_CALLS][{" + '"function":{' * 1_500,
         "<|tool_call_start|>[probe_tool(count=" + "9" * 5_000 + ")]<|tool_call_end|>",
@@ -252,14 +265,8 @@ def test_a_call_with_control_tokens_keeps_its_ids(made: Callable[[str], Model]) 
     ],
     ids=lambda call: call[:40],
 )
-def test_what_a_template_writes_for_a_call_is_read_within_bounds(call: str) -> None:
-    """It may write anything, and the worker must live to say what it is."""
-    written = "{% for m in messages %}{{ m.content }}{% if m.tool_calls %}{{ call }}{% endif %}{% endfor %}"
-    source = f"{{% set call = {call!r} %}}{{{{ tools | tojson if tools }}}}{written}"
-    started = time.process_time()
-    learned = learn(ChatTemplate(source), ControlTokens(()))
-    assert learned.style is None
-    assert time.process_time() - started < 5
+def test_whatever_a_template_writes_for_a_call_the_worker_lives(call: str) -> None:
+    assert learned_of(call).style is None
 
 
 class Counted(ChatTemplate):
