@@ -17,10 +17,9 @@ EFFORT = 2_000
 MOST_EFFORT = 20_000
 """What earlier choices left over counts up to this."""
 
-
 MOST_REPLAYED = 400_000
-"""Stacks that taking in what was written before may work on: 0.3 s, in which all chats wait; usual is one for
-each token or two."""
+"""Stacks that taking in what was written before may work on: 0.3 s, in which all chats wait, once for an answer whose
+engine was started anew; usual is one for every token or two."""
 
 
 class Constraint:

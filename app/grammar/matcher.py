@@ -93,16 +93,19 @@ class Matcher:
         """Forget all states but this one, where there have come to be many; the number that it has from now on."""
         if len(self._top) + len(self._ways) + self._held < _MOST_HELD + 2 * self._kept:
             return state
-        kept = [self._places(node) for node in self._states[state]]
+        kept, top, below = self._states[state], self._top, self._below
+        used = {_EMPTY}
+        for node in kept:
+            while node not in used:
+                used.add(node)
+                node = below[node]
         self._clear()
-        nodes = set()
-        for places in kept:
-            node = _EMPTY
-            for place in places:
-                node = self._push(place, node)
-            nodes.add(node)
+        # What is below has the smaller number, and is shared again.
+        numbers = {_EMPTY: _EMPTY}
+        for node in sorted(used - {_EMPTY}):
+            numbers[node] = self._push(top[node], numbers[below[node]])
         self._kept = len(self._top)
-        return self._state(frozenset(nodes))
+        return self._state(frozenset(numbers[node] for node in kept))
 
     def _lay(self, alternative: Iterable[int]) -> int:
         """Put an alternative into `_code`, an end behind it; where it begins."""
@@ -134,14 +137,6 @@ class Matcher:
             self._top.append(place)
             self._below.append(below)
         return node
-
-    def _places(self, node: int) -> list[int]:
-        """The places of a stack, from the bottom."""
-        places = []
-        while node:
-            places.append(self._top[node])
-            node = self._below[node]
-        return places[::-1]
 
     def _state(self, stacks: _Stacks) -> int:
         number = self._numbers.get(stacks)
