@@ -94,15 +94,16 @@ class Matcher:
         if len(self._top) + len(self._ways) + self._held < _MOST_HELD + 2 * self._kept:
             return state
         kept, top, below = self._states[state], self._top, self._below
-        used = {_EMPTY}
-        for node in kept:
-            while node not in used:
+        used: set[int] = set()
+        for stack in kept:
+            node = stack
+            while node and node not in used:
                 used.add(node)
                 node = below[node]
         self._clear()
         # What is below has the smaller number, and is shared again.
         numbers = {_EMPTY: _EMPTY}
-        for node in sorted(used - {_EMPTY}):
+        for node in sorted(used):
             numbers[node] = self._push(top[node], numbers[below[node]])
         self._kept = len(self._top)
         return self._state(frozenset(numbers[node] for node in kept))

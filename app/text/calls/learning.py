@@ -11,6 +11,7 @@ from itertools import product
 
 from app.dialogue import Calling, Tool, ToolCall, Wishes
 from app.text.calls.forms import Form, texts
+from app.text.calls.kinds import Kinds
 from app.text.calls.known import BLOCK, FORMS
 from app.text.calls.reading import CallBegun, CallDone, CallMore
 from app.text.calls.shapes import Style, call_id, call_values, tool_values
@@ -43,7 +44,7 @@ _TOOLS = tuple(
     )
     for name in ("probe_tool", "probe_other")
 )
-_KINDS: Mapping[str, Mapping[str, object]] = {tool.name: {} for tool in _TOOLS}
+_KINDS: Kinds = {tool.name: {} for tool in _TOOLS}
 
 
 @dataclass(frozen=True, slots=True)
