@@ -34,7 +34,7 @@ class TurnState:
 
 @dataclass(frozen=True, slots=True)
 class TurnChanged:
-    """The turn of this chat has another state (at most ten times a second while it is reading or writing)."""
+    """The turn of this chat has another state (figures at most ten times a second while it is reading or writing)."""
 
     conversation_id: int
     turn: TurnState

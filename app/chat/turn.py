@@ -169,7 +169,9 @@ class Turn:
         state = self.state
         if state == self._told:
             return
-        steady = state.state is self._told.state and state.state is not TabState.WAITING
+        told = self._told
+        steady = (state.state, state.repeating) == (told.state, told.repeating)
+        steady = steady and state.state is not TabState.WAITING
         if steady and now - self._told_at < TELL_SECONDS:
             return
         self._say_state(now)
