@@ -84,6 +84,7 @@ class StateLine(QWidget):
     def _say(self, words: str, turn: TurnState, offer: str = "") -> None:
         """Show the words, or in their place the offer."""
         self._words.setVisible(not offer)
+        self._room.setVisible(not offer)  # of a narrow line the offer needs all
         self.offer.offer(offer)
         self._words.setText(words)
         self._words.setAccessibleName(words)

@@ -5,10 +5,12 @@ import asyncio
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 
+from app.chat.events import TurnState
 from app.chat.models import Status, TabState
 from app.chat.ports import Text, Thought
+from app.ui.state_line import StateLine
 from tests.fakes import FakeGenerator
 from tests.gui.desk import until
 
@@ -127,3 +129,18 @@ def test_a_hint_comes_before_the_offer_for_a_while(with_desk):
         assert line.text() == OFFER
 
     with_desk(scenario, generator=gated(Text(LOOP), Text(LOOP)))
+
+
+@pytest.mark.parametrize("width", [340, 700])
+def test_its_words_are_whole_also_in_a_narrow_line(qtbot, width):
+    line = StateLine(None)
+    qtbot.addWidget(line)
+    line.show_context(1_164, 8_192)
+    line.show_turn(TurnState(TabState.WRITING, repeating=True))
+    line.resize(width, line.height())
+    line.show()
+    words = line.findChild(QLabel, "repeatText")
+    assert words.width() >= words.fontMetrics().horizontalAdvance(OFFER)
+    assert all(button.geometry().bottom() < line.height() for button in line.offer.in_order())
+    line.show_turn(TurnState(TabState.WRITING))
+    assert line.findChild(QLabel, "contextText").isVisible()
