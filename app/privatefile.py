@@ -5,8 +5,12 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write(path: Path, text: str) -> None:
-    """Write beside, flush to disk, rename: the old file stays whole whatever happens; raises OSError."""
+def write(path: Path, text: str, *, flush: bool = True) -> None:
+    """Write beside, flush to disk, rename: the old file stays whole whatever happens; raises OSError.
+
+    Without `flush` it takes no longer than the system's memory does, while the disk is busy with something else; the
+    file may then be lost with the power.
+    """
     data = text.encode()  # line ends are left as they are: a template is not a text of this system
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
@@ -14,7 +18,8 @@ def write(path: Path, text: str) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if flush:
+                os.fsync(file.fileno())
         temporary.replace(path)
     except OSError:
         with suppress(OSError):

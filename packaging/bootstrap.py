@@ -22,7 +22,8 @@ USAGE = (
 COMMANDS = {
     "run": ["-m", "app"],
     "test": ["-m", "pytest"],
-    "soak": ["-m", "pytest", "-m", "soak"],
+    # A soak has no single test that is over in two minutes: without the dump of what a slow one is doing.
+    "soak": ["-m", "pytest", "-m", "soak", "-o", "faulthandler_timeout=0"],
     "bench": ["-m", "app", "bench"],
     "bundle": ["packaging/build.py"],
     "launcher": ["packaging/linux/install_launcher.py"],

@@ -102,7 +102,7 @@ class FakePromptFormat:
     """A model of two templates whose tokens are the code points of its texts; 0 is the control token <|turn|>.
 
     A template that holds BAD is refused on line 3, one that holds SLOW was given up.  `gate`, where set, holds every
-    trial, and `use_gate` every change.
+    trial, `use_gate` every change, and `list_gate` every look at what there is.  A `fault` is raised by all but that.
     """
 
     own: dict[str, str] = field(
@@ -113,12 +113,16 @@ class FakePromptFormat:
     withdrawn: int = 0
     gate: asyncio.Event | None = None
     use_gate: asyncio.Event | None = None
+    list_gate: asyncio.Event | None = None
+    listed: int = 0
+    fault: Exception | None = None
     refusal: str = ""
     """Why nothing can be used, where nothing can."""
     model: str = "fake"
 
     async def templates(self) -> TemplateSet:
-        await asyncio.sleep(0)
+        self.listed += 1
+        await (self.list_gate.wait() if self.list_gate is not None else asyncio.sleep(0))
         usual = (OWN, self.own[""])
         present = (EDITED, self.present) if self.present else usual
         return TemplateSet(tuple(self.own.items()), usual, present)
@@ -130,6 +134,7 @@ class FakePromptFormat:
         except asyncio.CancelledError:
             self.withdrawn += 1
             raise
+        self._fail()
         if "SLOW" in text:
             raise TextError("It took longer than 2.0 s and was given up.")
         if "BAD" in text:
@@ -143,12 +148,14 @@ class FakePromptFormat:
 
     async def use_template(self, text: str) -> None:
         await (self.use_gate.wait() if self.use_gate is not None else asyncio.sleep(0))
+        self._fail()
         if self.refusal or "BAD" in text:
             raise TextError(self.refusal or "Line 3: It says: 'BAD' is undefined")
         self.present = text
 
     async def render(self, request: Request) -> FedPrompt:
         await asyncio.sleep(0)
+        self._fail()
         texts = "".join(f"\0{line.content}" for line in request.messages)
         return FedPrompt(self.model, tuple(map(ord, texts)))
 
@@ -164,6 +171,10 @@ class FakePromptFormat:
             else:
                 spans.append(PromptSpan(text, control=token == 0))
         return PromptText(tuple(spans), prompt.tokens, texts, frozenset({0}))
+
+    def _fail(self) -> None:
+        if self.fault is not None:
+            raise self.fault
 
 
 class FakeModelHost:

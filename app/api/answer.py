@@ -4,8 +4,8 @@
 `ChatResponse` writes it as fast as the client reads.  What lies between them is bounded: while the client does not read,
 pieces are joined, and a text that grows beyond `MAX_PENDING` characters ends the request.  (A client that reads nothing
 at all is dropped by `server.Connection`.)  A call of a tool that never becomes whole is text, or where it was streamed,
-and so cannot be taken back, the end of the request, unless the answer was cut off in it and has an end of its own.  A client that goes away, in whatever phase, ends the request at once.
-All of it runs on one event loop.
+and so cannot be taken back, the end of the request, unless the answer was cut off in it and has an end of its own.  A
+client that goes away, in whatever phase, ends the request at once.  All of it runs on one event loop.
 """
 
 import asyncio
@@ -66,6 +66,7 @@ class Answer:
         self._texts: list[Piece] = []
         self._waiting = 0
         """The weight of them all."""
+        self._join_at = _MAX_PIECES
         self._changed = asyncio.Event()
 
     async def collect(self) -> None:
@@ -99,7 +100,8 @@ class Answer:
         except TimeoutError:
             return []
         self._changed.clear()
-        texts, self._texts, self._waiting = self._texts, [], 0
+        texts, self._texts = self._texts, []
+        self._waiting, self._join_at = 0, _MAX_PIECES
         return texts
 
     def end(self, ended: Ended) -> None:
@@ -125,20 +127,23 @@ class Answer:
                 self.end(_failed(_BROKEN, "invalid_tool_call"))
 
     def _append(self, piece: Piece) -> None:
-        if not piece.weight:
+        weight = piece.weight
+        if not weight:
             return
-        if self._max_pending is not None and not self._has_room(piece, self._max_pending):
+        if self._max_pending is not None and not self._has_room(weight, self._max_pending):
             self.end(_failed("The client reads too slowly.", "slow_client"))
             return
-        if len(self._texts) >= _MAX_PIECES:
+        if len(self._texts) >= self._join_at:
             self._texts = joined(self._texts)
+            # Those that cannot be joined are not looked at again with every one that comes.
+            self._join_at = max(_MAX_PIECES, 2 * len(self._texts))
         self._texts.append(piece)
-        self._waiting += piece.weight
+        self._waiting += weight
         self._changed.set()
 
-    def _has_room(self, piece: Piece, most: int) -> bool:
+    def _has_room(self, weight: int, most: int) -> bool:
         """One piece of any size always has."""
-        return not self._waiting or self._waiting + piece.weight <= most
+        return not self._waiting or self._waiting + weight <= most
 
 
 def _failed(what: str, code: str) -> Ended:

@@ -12,11 +12,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.api import tools
+from app.api import sampling_fields, tools
 from app.api.fields import Fields, not_supported, switch, whole, wrong
 from app.api.response_format import form_of
-from app.api.sampling_fields import sampling as _sampling
-from app.api.sampling_fields import top_logprobs as _top_logprobs
 from app.chat.models import EFFORTS, ChatMessage, Role, clean
 from app.chat.ports import Request
 from app.errors import RequestError
@@ -76,8 +74,8 @@ def parse_chat(raw: bytes) -> ChatBody:
     fields = _decode(raw, refused)
     messages = _messages(fields.get("messages"))
     model = _model(fields)
-    sampling, sampling_open = _sampling(fields)
-    top_logprobs = _top_logprobs(fields)
+    sampling, sampling_open = sampling_fields.sampling(fields)
+    top_logprobs = sampling_fields.top_logprobs(fields)
     max_tokens = _max_tokens(fields)
     stop = _stop(fields.get("stop"))
     stream = switch(fields, "stream")
@@ -115,11 +113,11 @@ def _decode(raw: bytes, refused: list[_NotANumber]) -> Fields:
         refused.append(_NotANumber(literal if len(literal) <= 24 else f"{literal[:24]}..."))
         return refused[-1]
 
-    def whole(literal: str) -> int | _NotANumber:
+    def integer(literal: str) -> int | _NotANumber:
         return int(literal) if len(literal) <= _MAX_DIGITS else not_a_number(literal)
 
     try:
-        value = json.loads(raw.decode("utf-8-sig"), parse_constant=not_a_number, parse_int=whole)
+        value = json.loads(raw.decode("utf-8-sig"), parse_constant=not_a_number, parse_int=integer)
     except UnicodeDecodeError as error:
         raise RequestError("The body is not UTF-8.") from error
     except RecursionError as error:

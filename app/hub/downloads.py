@@ -7,12 +7,12 @@ must not block.  What is going on inside a download is asked with `rows`, as oft
 import itertools
 import json
 import logging
-import os
 import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from app import privatefile
 from app.errors import HubError, HubProblem
 from app.hub import remote
 from app.hub.access import Access
@@ -220,7 +220,7 @@ class Downloads:
 
 
 def _save(path: Path, entries: tuple[Entry, ...]) -> None:
-    """What is not done; written beside, then renamed."""
+    """What is not done."""
     kept = [
         {
             "model": remote.as_dict(entry.model),
@@ -229,12 +229,11 @@ def _save(path: Path, entries: tuple[Entry, ...]) -> None:
         for entry in entries
         if entry.state is not State.DONE
     ]
-    temporary = path.with_name(f"{_NAME}.{os.getpid()}.tmp")
     try:
         if kept:
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps(kept), encoding="utf-8")
-            temporary.replace(path)
+            # Whoever pressed a button waits for this, and gigabytes may be on their way to the same disk.
+            privatefile.write(path, json.dumps(kept), flush=False)
         else:
             path.unlink(missing_ok=True)
     except OSError as error:

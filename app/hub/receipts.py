@@ -6,9 +6,10 @@ the SHA-256 without reading gigabytes, and whether the hub has something newer.
 
 import contextlib
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from app import privatefile
 
 _NAME = ".tutti.json"
 _MOST_BYTES = 4_000_000
@@ -53,15 +54,13 @@ def _receipt(raw: object) -> Receipt | None:
 
 
 def save(folder: Path, receipts: dict[str, Receipt]) -> None:
-    """Write beside, then rename; without any receipt the file goes."""
+    """Write them all; without any receipt the file goes.  Raises OSError, and then the old ones are still there."""
     path = folder / _NAME
     if not receipts:
         path.unlink(missing_ok=True)
         return
-    temporary = folder / f"{_NAME}.{os.getpid()}.tmp"
     content = {"files": {name: asdict(receipt) for name, receipt in receipts.items()}}
-    temporary.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    temporary.replace(path)
+    privatefile.write(path, json.dumps(content, indent=1))
 
 
 def of_file(path: Path, digest: str, commit: str) -> Receipt:

@@ -4,6 +4,7 @@ Text is made clean at the entrance (no lone surrogates, no NUL).  Ids are never 
 that is gone does nothing, for the window may be a moment behind; a message for one raises StoreError.
 """
 
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from app.prompting import FedPrompt
 from app.store import prompts, rows
 from app.store.database import Database
 
+_log = logging.getLogger(__name__)
 _GONE = "This chat or message was deleted."
 
 
@@ -257,8 +259,18 @@ def _finish_message(
         raise StoreError(_GONE)
     message = rows.message(row)
     if prompt is not None:
-        prompts.keep(db, message, prompt)
+        _keep_prompt(db, message, prompt)
     return message
+
+
+def _keep_prompt(db: sqlite3.Connection, message: Message, prompt: FedPrompt) -> None:
+    """Keep what was fed; an answer is not lost because that cannot be kept, unless the whole change is."""
+    try:
+        prompts.keep(db, message, prompt)
+    except sqlite3.Error as error:
+        if not db.in_transaction:
+            raise
+        _log.warning("chat %d: a prompt was not kept: %s", message.conversation_id, error)
 
 
 def _set_open_tabs(db: sqlite3.Connection, tabs: list[tuple[int, int, int]]) -> None:

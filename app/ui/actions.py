@@ -18,7 +18,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QApplication, QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from app.ui import theme
 from app.ui.message_frame import Verb
@@ -70,13 +70,12 @@ def words_of(verb: Verb) -> tuple[str, str]:
 
 def row_width(verbs: Iterable[Verb]) -> int:
     """What these buttons take in a row, px."""
-    font = QApplication.font()
-    return _row_width(tuple(verbs), font.family(), theme.px(theme.SMALL_PX))
+    return _row_width(tuple(verbs), theme.body_font(theme.SMALL_PX).key())
 
 
 @lru_cache(maxsize=64)
-def _row_width(verbs: Sequence[Verb], _family: str, _pixels: int) -> int:
-    """Asked for every answer in view at every frame, and the same as long as the font is."""
+def _row_width(verbs: Sequence[Verb], _font: str) -> int:
+    """Asked for every answer in view at every frame, and the same as long as the font of this key is."""
     metrics = QFontMetrics(theme.body_font(theme.SMALL_PX))
     words = (words_of(verb)[0] for verb in verbs)
     return sum(metrics.horizontalAdvance(one) + 2 * _SIDE + theme.GAP_1 for one in words)

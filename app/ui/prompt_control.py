@@ -21,6 +21,7 @@ ANEW = (
     "have been others."
 )
 OTHER_MODEL = "Rendered anew, for the model that is loaded: this answer was written by another one."
+_FAULT = "The prompt cannot be shown, by a fault in Tutti; the log has the details."
 NEXT = "This question has no answer: this is what would be fed for it now."
 
 
@@ -52,10 +53,8 @@ class PromptControl(QObject):
             return
         finally:
             self._asking = False
-        if not self._is_free():
-            return
         if self._host.state.path != state.path:
-            self._tell("The prompt template cannot be shown. Another model was opened meanwhile.")
+            self._tell("The prompt template cannot be shown. The model was changed meanwhile.")
             return
         self._path = state.path
         draft = self._drafts.pop(state.path, None)
@@ -100,6 +99,9 @@ class PromptControl(QObject):
             prompt, note = await self._read(past)
         except AppError as error:
             dialog.show_problem(f"The prompt cannot be shown. {error}")
+        except Exception:
+            dialog.show_problem(_FAULT)
+            raise
         else:
             dialog.show_prompt(prompt, note)
 

@@ -21,6 +21,7 @@ EXAMPLE: Final = (
 """What every template is shown with."""
 
 _PAUSE_MS = 250
+_FAULT = "It could not be tried, by a fault in Tutti; the log has the details."
 
 
 class TemplateTrial(QObject):
@@ -65,5 +66,8 @@ class TemplateTrial(QObject):
             found = await self._prompts.try_template(text, EXAMPLE)
         except AppError as error:
             self.failed.emit(str(error))
+        except Exception:
+            self.failed.emit(_FAULT)
+            raise
         else:
             self.ended.emit(found)

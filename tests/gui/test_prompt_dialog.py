@@ -1,12 +1,13 @@
 """The exact prompt of a turn: what was fed, control tokens apart from content, every character to be seen."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QFont, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QMenu, QPushButton
 
 from app.prompting import FedPrompt, PromptSpan, PromptText
+from app.ui import aio
 from app.ui.prompt_control import ANEW, AS_FED, OTHER_MODEL
 from app.ui.prompt_view import LINE, PromptView, pieces
 from app.ui.token_list import TokenList
@@ -186,6 +187,21 @@ def test_why_there_is_nothing_to_show_is_told(with_desk):
     with_desk(scenario)
 
 
+def test_a_fault_is_told_too(with_desk):
+    async def scenario(desk):
+        await asked(desk)
+        faults: list[BaseException] = []
+        aio.report_to(faults.append)
+        desk.host.prompt_format.fault = RuntimeError("a bug")
+        desk.control(Qt.Key.Key_E, shift=True)
+        it = await opened(desk)
+        await it.says("by a fault in Tutti")
+        await until(lambda: faults == [desk.host.prompt_format.fault], "it is reported")
+        await it.close()
+
+    with_desk(scenario)
+
+
 # --- the view ------------------------------------------------------------------------------------------------
 
 
@@ -229,6 +245,16 @@ def test_a_long_prompt_comes_in_pieces_that_can_be_laid_out(spans):
     assert room <= (LINE + 10) * len("⟨U+202E⟩")
     content = "".join(text for text, marked in made if not marked)
     assert content.count("x") == "".join(s.text for s in spans if not s.control).count("x")
+
+
+def test_what_is_cleared_while_it_is_still_coming_stays_empty(qtbot, view):
+    view.show_prompt(PromptText((PromptSpan("line\n" * 200_000),)))
+    assert view.busy
+    view.clear()
+    assert not view.busy
+    assert view.toPlainText() == ""
+    QApplication.sendEvent(view, QEvent(QEvent.Type.PaletteChange))
+    assert view.toPlainText() == ""
 
 
 def test_a_new_prompt_takes_the_place_of_one_that_is_still_coming(qtbot, view):

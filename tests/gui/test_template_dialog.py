@@ -8,10 +8,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QLabel, QPlainTextEdit, QPushButton
 
 from app.chat.model_state import ModelPhase
+from app.ui import aio
 from app.ui.prompt_view import PromptView
 from app.ui.template_text import TemplateText, is_heavy
 from tests.fakes import FakeModelHost
-from tests.gui.desk import Desk, until
+from tests.gui.desk import Desk, turns_of_the_loop, until
 from tests.gui.test_names import nameless
 
 
@@ -198,6 +199,72 @@ def test_who_leaves_while_it_is_applied_is_told_only_what_went_wrong(with_desk, 
         await until(lambda: not desk.window.findChild(QDialog, "templateDialog"))
         assert prompts.present == ("" if refusal else "good")
         assert ("There is no room." in desk.window.banner.text()) is bool(refusal)
+
+    with_desk(scenario)
+
+
+def test_a_fault_is_told_and_leaves_the_dialog_as_it_was(with_desk):
+    async def scenario(desk):
+        it = await opened(desk)
+        await it.says("It works.")
+        prompts = desk.host.prompt_format
+        faults: list[BaseException] = []
+        aio.report_to(faults.append)
+        prompts.fault = RuntimeError("a bug")
+        it.text.setPlainText("good")
+        await it.says("could not be tried, by a fault in Tutti")
+        await until(lambda: faults == [prompts.fault], "it is reported")
+        prompts.fault = None
+        it.text.setPlainText("very good")
+        await it.says("It works.")
+        prompts.fault = RuntimeError("another")
+        desk.click(it.apply)
+        await it.says("could not be used, by a fault in Tutti")
+        await until(lambda: faults[1:] == [prompts.fault], "this one too")
+        assert prompts.present == ""
+        prompts.fault = None
+        desk.click(it.apply)
+        await until(lambda: prompts.present == "very good")
+        await it.close()
+
+    with_desk(scenario)
+
+
+def test_asked_for_twice_it_opens_once_and_the_other_one_does_not_cover_it(with_desk):
+    async def scenario(desk):
+        await desk.say("hello")
+        await desk.answered()
+        prompts = desk.host.prompt_format
+        prompts.list_gate = asyncio.Event()
+        desk.window.activateWindow()
+        await until(desk.window.isActiveWindow, "keys go to the window")
+        for key in (Qt.Key.Key_P, Qt.Key.Key_P, Qt.Key.Key_E):
+            desk.control(key, shift=True)
+        await until(lambda: prompts.listed == 1)
+        await turns_of_the_loop()
+        assert not desk.window.findChildren(QDialog)
+        prompts.list_gate.set()
+        await until(lambda: desk.window.findChild(QDialog, "templateDialog"), "the dialog")
+        await turns_of_the_loop()
+        assert prompts.listed == 1
+        assert [one.objectName() for one in desk.window.findChildren(QDialog)] == ["templateDialog"]
+        await Opened(desk).close()
+
+    with_desk(scenario)
+
+
+def test_templates_of_a_model_that_went_meanwhile_are_not_shown(with_desk):
+    async def scenario(desk):
+        prompts = desk.host.prompt_format
+        prompts.list_gate = asyncio.Event()
+        desk.window.activateWindow()
+        await until(desk.window.isActiveWindow, "keys go to the window")
+        desk.control(Qt.Key.Key_P, shift=True)
+        await until(lambda: prompts.listed == 1)
+        desk.host.move(path="/models/other.gguf")
+        prompts.list_gate.set()
+        await until(lambda: "The model was changed" in desk.window.banner.text(), "it is told")
+        assert not desk.window.findChild(QDialog, "templateDialog")
 
     with_desk(scenario)
 

@@ -18,8 +18,10 @@ from app.chat.model_state import ModelPhase, ModelState
 from app.chat.models import Conversation, Role
 from app.settings import Settings
 from app.ui import geometry, icons, theme
+from app.ui.actions import row_width, words_of
 from app.ui.chat_settings_dialog import ChatSettingsDialog
 from app.ui.commands import ShortcutsDialog
+from app.ui.message_frame import Verb
 from app.ui.plain import ElidedLabel
 from app.ui.settings_dialog import SettingsDialog
 from app.ui.transcript import Transcript
@@ -258,3 +260,15 @@ def test_the_role_of_a_message_does_not_change_its_size(sized, qtbot):
     first, second = (entry.blocks[1].height for entry in view.flow.entries)
     assert first == second
     view.hide()
+
+
+def test_the_room_of_the_buttons_follows_the_font_back_and_forth(sized):
+    verbs = (Verb.COPY_ANSWER, Verb.PROMPT)
+    widths = []
+    for points in (10, 14, 10):
+        sized(points)
+        metrics = QFontMetricsF(theme.body_font(theme.SMALL_PX))
+        words = sum(metrics.horizontalAdvance(words_of(verb)[0]) for verb in verbs)
+        widths.append(row_width(verbs))
+        assert widths[-1] >= words
+    assert widths[0] == widths[2] < widths[1]

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from app.chat.ports import CallArguments, CallBegun, CallBroken, Ended, Event, Text, Thought
 from app.client.answer import Answer
 from app.client.voice import Voice
@@ -112,7 +114,8 @@ def test_a_broken_call_says_whether_it_was_cut(
     reason: FinishReason, stop: tuple[str, ...], cut: bool
 ) -> None:
     text = '<tool_call>{"name": "look", "arguments": {"a": "END'
-    told = heard(answer(stop=stop), text, reason)
+    voice = Voice(Vocabulary(PIECES, ENDS), Thinking((THINK,)), BLOCK)
+    told = heard(Answer(voice, stop, 1000, calls=voice.calls(BOX)), text, reason)
     (broken,) = (one for one in told if isinstance(one, CallBroken))
     assert broken.cut is cut
 

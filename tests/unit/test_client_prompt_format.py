@@ -1,5 +1,6 @@
 """Templates tried, used and kept, over children played by the test."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,9 +53,14 @@ MINE = "{{ mine }}"
 class Made:
     """A model whose children the test plays, over the user's templates in a folder."""
 
-    def __init__(self, folder: Path, path: str = "/models/scripted.gguf") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        path: str = "/models/scripted.gguf",
+        overrides: Callable[[Path], Overrides] = Overrides,
+    ) -> None:
         self.path = path
-        self.overrides = Overrides(folder)
+        self.overrides = overrides(folder)
         self.engines = FakeLinks(LOADED)
         self.texts = FakeLinks(VOCABULARY, name="text-worker")
         self.clock = FakeClock()
@@ -88,6 +94,25 @@ class Made:
     async def refused(self, reason: str) -> None:
         self.text.say(TextFailed(self.text.sent[-1].request_id, reason))  # type: ignore[union-attr]
         await turns(50)
+
+
+class Broken(Overrides):
+    """Fails at every write as only a bug does."""
+
+    def save(self, fingerprint: str, text: str) -> None:
+        raise ZeroDivisionError(fingerprint, text)
+
+
+class Counted(Overrides):
+    """Writes down what it was asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.asked: list[str] = []
+
+    def load(self, fingerprint: str) -> str:
+        self.asked.append(fingerprint)
+        return super().load(fingerprint)
 
 
 def adopted(name: str = EDITED, **facts: Any) -> Adopted:
@@ -182,6 +207,42 @@ def test_one_that_cannot_be_kept_is_not_used_either(tmp_path: Path) -> None:
             await using
         assert made.model._pair is not None
         assert (made.model._pair.template, made.model._pair.format_name) == ("", OWN)
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_fault_while_it_is_kept_takes_it_back_too(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        made = Made(tmp_path, overrides=Broken)
+        await made.open()
+        using = begin(made.prompts.use_template(MINE))
+        await turns(50)
+        await made.told(adopted())
+        while not isinstance(made.asked, UseTemplate) or made.asked.text:
+            assert not using.done()
+            await turns()
+        await made.told(adopted(OWN))
+        with pytest.raises(ZeroDivisionError):
+            await using
+        assert made.model._pair is not None
+        assert (made.model._pair.template, made.model._pair.format_name) == ("", OWN)
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_file_is_not_read_for_a_name_that_nobody_asks_for(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        model = tmp_path / "model.gguf"
+        model.write_bytes(b"GGUF" + b"x" * 100)
+        made = Made(tmp_path / "templates", str(model), Counted)
+        assert isinstance(made.overrides, Counted)
+        await made.open()
+        assert made.overrides.asked == []
+        made.overrides.save("f00d", MINE)
+        await made.open()
+        assert made.overrides.asked == [fingerprint(model)]
         await made.model.close()
 
     run(scenario())

@@ -49,6 +49,32 @@ def test_one_that_cannot_be_written_leaves_the_old_one_whole(folder: Path) -> No
     assert overrides.load("f00d") == TEXT
 
 
+def test_what_no_file_can_hold_is_told(folder: Path) -> None:
+    overrides = Overrides(folder)
+    overrides.save("f00d", TEXT)
+    with pytest.raises(StoreError, match="could not be saved: it is not valid text"):
+        overrides.save("f00d", "a \ud800 b")
+    assert overrides.load("f00d") == TEXT
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_whether_there_is_any_is_told_without_a_name(folder: Path) -> None:
+    overrides = Overrides(folder)
+    assert not overrides.any()
+    overrides.save("f00d", TEXT)
+    assert overrides.any()
+    overrides.save("f00d", "")
+    (folder / "readme.txt").write_text("no template")
+    assert not overrides.any()
+
+
+def test_a_folder_that_is_a_file_is_told(folder: Path) -> None:
+    folder.parent.mkdir()
+    folder.write_text("a file")
+    with pytest.raises(StoreError, match="cannot be read"):
+        Overrides(folder).any()
+
+
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     with pytest.raises(StoreError, match="could not be saved"):

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -102,6 +103,41 @@ def test_a_prompt_whose_beginning_was_lost_is_not_known(
     with_answers(scenario)
 
 
+def test_a_long_chain_is_read_whole_and_from_every_link(
+    with_answers: Callable[[Scenario], Path],
+) -> None:
+    random = Random(7)
+
+    async def scenario(store: SqliteStore, answers: list[int]) -> None:
+        (chat,) = await store.conversations()
+        prompts: dict[int, FedPrompt] = {}
+        tokens: list[int] = []
+        for _ in range(60):
+            tokens = tokens[: random.randint(0, len(tokens))] if random.random() < 0.3 else tokens
+            tokens = tokens + random.choices(range(9), k=random.randint(0, 8))
+            row = await store.add_message(chat.id, Role.ASSISTANT, "", Status.STREAMING)
+            prompts[row.id] = fed(*tokens)
+            await keep(store, row.id, prompts[row.id])
+        for number, prompt in prompts.items():
+            assert await store.prompt(number) == prompt
+
+    with_answers(scenario)
+
+
+@pytest.mark.parametrize("rest", [b"", b"\0\0\0\0", b"odd"])
+def test_a_prompt_whose_beginning_became_shorter_is_not_known(
+    with_answers: Callable[[Scenario], Path], rest: bytes
+) -> None:
+    async def scenario(store: SqliteStore, answers: list[int]) -> None:
+        for number in answers[:3]:
+            await keep(store, number, fed(1, 2, 3, number))
+        await store._write("UPDATE prompts SET rest = ? WHERE message_id = ?", rest, answers[0])
+        assert await store.prompt(answers[1]) is None
+        assert await store.prompt(answers[2]) is None
+
+    with_answers(scenario)
+
+
 def test_it_goes_with_its_message(with_answers: Callable[[Scenario], Path]) -> None:
     async def scenario(store: SqliteStore, answers: list[int]) -> None:
         for number in answers:
@@ -119,7 +155,24 @@ def test_it_goes_with_its_message(with_answers: Callable[[Scenario], Path]) -> N
         assert db.execute("SELECT count(*) FROM prompts").fetchone() == (0,)
 
 
-def test_it_is_kept_in_the_same_change_as_the_answer(with_answers: Callable[[Scenario], Path]) -> None:
+def test_an_answer_is_kept_where_its_prompt_cannot_be(
+    with_answers: Callable[[Scenario], Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(store: SqliteStore, answers: list[int]) -> None:
+        await store._write("ALTER TABLE prompts RENAME TO others")
+        await store.finish_message(answers[0], "the answer", Status.DONE, prompt=fed(1, 2))
+        (chat,) = await store.conversations()
+        assert (await store.messages(chat.id))[0].text == "the answer"
+        await store._write("ALTER TABLE others RENAME TO prompts")
+        assert await store.prompt(answers[0]) is None
+
+    with_answers(scenario)
+    assert "a prompt was not kept" in caplog.text
+
+
+def test_it_is_kept_in_the_same_change_as_the_answer(
+    with_answers: Callable[[Scenario], Path],
+) -> None:
     async def changes(store: SqliteStore) -> int:
         (row,) = await store._rows("SELECT changes FROM meta")
         return int(row[0])
