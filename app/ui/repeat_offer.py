@@ -21,7 +21,9 @@ class RepeatOffer(QWidget):
         self._words.setObjectName("repeatText")
         # The words stand before the buttons, and give way to them.
         self._words.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
-        self._stop = _button("Stop", "Stop the answer that repeats itself", "repeatStopButton", self)
+        self._stop = _button(
+            "Stop", "Stop the answer that repeats itself", "repeatStopButton", self
+        )
         self._stop.setToolTip("Stop the answer (Esc); what there is of it stays")
         self._go_on = _button("Go on", "Let the answer go on", "repeatGoOnButton", self)
         self._go_on.setToolTip("Let it go on; this is not said again of this answer")

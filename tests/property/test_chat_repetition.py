@@ -19,9 +19,9 @@ def pieces(draw: st.DrawFn, most: int = PERIOD) -> str:
         return draw(st.text(min_size=1, max_size=40))
     letters = draw(FEW)
     runs = st.tuples(st.sampled_from(letters), st.integers(1, 400))
-    return "".join(letter * count for letter, count in draw(st.lists(runs, min_size=1, max_size=4)))[
-        :most
-    ]
+    return "".join(
+        letter * count for letter, count in draw(st.lists(runs, min_size=1, max_size=4))
+    )[:most]
 
 
 @st.composite

@@ -8,7 +8,9 @@ PROSE = (
     "The harbour was quiet that morning. Two boats lay at the pier, and a man in a grey coat counted the crates "
     "that had come with the tide. He wrote each number down, looked at the sky, and began anew with the next row. "
 )
-PARAGRAPH = " ".join(f"{word} {number}" for number, word in enumerate(PROSE.split() * 4))[:990] + "\n"
+PARAGRAPH = (
+    " ".join(f"{word} {number}" for number, word in enumerate(PROSE.split() * 4))[:990] + "\n"
+)
 
 
 def after(text: str) -> Repetition:
