@@ -81,9 +81,11 @@ class Run:
     ends: dict[int, Finished] = field(default_factory=dict)
 
     def step(self) -> Step:
-        had_work = bool(self.engine._sequences)
+        sequences = self.engine._sequences.values()
+        had_work = bool(sequences)
+        recalled = any(one.constraint is not None and one.constraint.behind for one in sequences)
         step = self.engine.step()
-        did = step.counters.rows + step.counters.chunk + len(step.finished)
+        did = step.counters.rows + step.counters.chunk + len(step.finished) + recalled
         assert did or not had_work, "a step that does nothing although there is work"
         self.steps.append(step)
         for out in step.tokens:

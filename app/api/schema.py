@@ -9,6 +9,7 @@ Order of the checks: JSON, the object, `messages`, `model`, sampling, numbers, `
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -63,7 +64,7 @@ class ChatBody:
 
 @dataclass(frozen=True, slots=True)
 class _NotANumber:
-    """Stands where the body has NaN, Infinity or far too many digits, until its field is known."""
+    """Stands where the body has NaN, Infinity, 1e999 or far too many digits, until its field is known."""
 
     literal: str
 
@@ -116,8 +117,17 @@ def _decode(raw: bytes, refused: list[_NotANumber]) -> Fields:
     def integer(literal: str) -> int | _NotANumber:
         return int(literal) if len(literal) <= _MAX_DIGITS else not_a_number(literal)
 
+    def real(literal: str) -> float | _NotANumber:
+        number = float(literal)
+        return number if math.isfinite(number) else not_a_number(literal)
+
     try:
-        value = json.loads(raw.decode("utf-8-sig"), parse_constant=not_a_number, parse_int=integer)
+        value = json.loads(
+            raw.decode("utf-8-sig"),
+            parse_constant=not_a_number,
+            parse_int=integer,
+            parse_float=real,
+        )
     except UnicodeDecodeError as error:
         raise RequestError("The body is not UTF-8.") from error
     except RecursionError as error:

@@ -7,6 +7,7 @@ from app.chat.context import is_blank
 from app.chat.events import TurnState
 from app.chat.models import FinishReason, Status, TabState, Usage, clean
 from app.chat.ports import Ended, Reading, Text, Thought, Waiting
+from app.chat.repetition import Repetition
 
 EMPTY_ANSWER = "The answer was empty."
 ONLY_THOUGHT = "The model thought, but gave no answer."
@@ -44,10 +45,17 @@ class Answer:
         self._pieces: list[str] = []
         self._thoughts: list[str] = []
         self._rate = TokenRate()
+        self._repetition = Repetition()
+        self._may_repeat = False
         self._prompt = self._cached = 0
         self._first = self._last = self._thought = 0.0
         self.written = 0
-        self.state = TurnState(TabState.WAITING)
+        self._state = TurnState(TabState.WAITING)
+
+    @property
+    def state(self) -> TurnState:
+        repeating = self._repetition.found and not self._may_repeat
+        return replace(self._state, repeating=True) if repeating else self._state
 
     @property
     def text(self) -> str:
@@ -73,6 +81,10 @@ class Answer:
         """From the first piece to the last."""
         return self._last - self._first
 
+    def let_repeat(self) -> None:
+        """From now on it may repeat itself as it likes: nothing is said of it."""
+        self._may_repeat = True
+
     def feed(self, event: Waiting | Reading | Thought | Text, now: float) -> str:
         """Take the event in; returns the text that it added, to the answer or to the thoughts, clean."""
         if isinstance(event, Text | Thought):
@@ -80,16 +92,16 @@ class Answer:
         if isinstance(event, Reading):
             if not self.written:  # later it is the prompt and the text so far, read again
                 self._prompt, self._cached = event.total, event.cached
-            self.state = TurnState(
+            self._state = TurnState(
                 TabState.READING, done=event.done, total=event.total, cached=event.cached
             )
         else:
             waiting = TurnState(TabState.WAITING, place=event.place, why=event.why)
-            self.state = replace(waiting, written=self.written)
+            self._state = replace(waiting, written=self.written)
         return ""
 
     def _write(self, event: Thought | Text, now: float) -> str:
-        if self.state.state is not TabState.WRITING:
+        if self._state.state is not TabState.WRITING:
             self._rate = TokenRate()  # the pause before is no time of writing
         if not self.written and not self._pieces and not self._thoughts:
             self._first = now
@@ -100,14 +112,22 @@ class Answer:
         self._rate.add(event.tokens, now)
         text = clean(event.text)
         if text:
-            (self._thoughts if isinstance(event, Thought) else self._pieces).append(text)
-        self.state = TurnState(
+            self._add(text, self._thoughts if isinstance(event, Thought) else self._pieces)
+        self._state = TurnState(
             TabState.WRITING,
             written=self.written,
             tokens_per_second=self._rate.value,
             thinking=isinstance(event, Thought),
         )
         return text
+
+    def _add(self, text: str, pieces: list[str]) -> None:
+        if (
+            not pieces
+        ):  # the thoughts begin, or the answer after them: each by itself goes in circles or not
+            self._repetition = Repetition()
+        pieces.append(text)
+        self._repetition.feed(text)
 
 
 def _whole(pieces: list[str]) -> str:

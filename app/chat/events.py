@@ -11,7 +11,8 @@ class TurnState:
 
     `place` (1 = next, 0 = there is no engine yet, `why` says so) belongs to WAITING, `done`/`total`/`cached` prompt
     tokens to READING; `tokens_per_second`, `written` and `thinking` (it is not the answer yet) to WRITING (`written` also
-    to WAITING, where an answer was interrupted), `error` to FAILED.
+    to WAITING, where an answer was interrupted), `error` to FAILED.  `repeating` may be so in every busy state: what is
+    written goes round in circles, and the user has not said that it may.
     """
 
     state: TabState = TabState.IDLE
@@ -24,6 +25,7 @@ class TurnState:
     tokens_per_second: float = 0.0
     error: str = ""
     thinking: bool = False
+    repeating: bool = False
 
     @property
     def busy(self) -> bool:
@@ -32,7 +34,7 @@ class TurnState:
 
 @dataclass(frozen=True, slots=True)
 class TurnChanged:
-    """The turn of this chat has another state (at most ten times a second while it is reading or writing)."""
+    """The turn of this chat has another state (figures at most ten times a second while it is reading or writing)."""
 
     conversation_id: int
     turn: TurnState

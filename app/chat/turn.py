@@ -102,6 +102,12 @@ class Turn:
             if self._reader is not None:
                 self._reader.cancel()
 
+    def let_repeat(self) -> None:
+        """The user has nothing against that this answer repeats itself."""
+        if not self.is_over:
+            self._answer.let_repeat()
+            self._say_state(self._ports.clock())
+
     async def run(self, request: Request, sending: Sending = Sending()) -> Message:
         """Write the answer; returns it as it is stored.  Raises StoreError where not even its row could be made."""
         self._sending = sending
@@ -163,11 +169,16 @@ class Turn:
         state = self.state
         if state == self._told:
             return
-        steady = state.state is self._told.state and state.state is not TabState.WAITING
+        told = self._told
+        steady = (state.state, state.repeating) == (told.state, told.repeating)
+        steady = steady and state.state is not TabState.WAITING
         if steady and now - self._told_at < TELL_SECONDS:
             return
-        self._told, self._told_at = state, now
-        self._ports.emit(TurnChanged(self.conversation_id, state))
+        self._say_state(now)
+
+    def _say_state(self, now: float) -> None:
+        self._told, self._told_at = self.state, now
+        self._ports.emit(TurnChanged(self.conversation_id, self.state))
 
     def _keep_soon(self, now: float) -> None:
         """Checkpoint by the clock; the timer is for the last text before a pause."""

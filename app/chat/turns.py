@@ -147,6 +147,12 @@ class ChatService(Library):
         if turn is not None:
             turn.stop()
 
+    def let_repeat(self, conversation_id: int) -> None:
+        """Say no more that the answer which is written here repeats itself."""
+        turn = self._turns.get(conversation_id)
+        if turn is not None:
+            turn.let_repeat()
+
     def stop_all(self) -> None:
         for conversation_id in {*self._locks, *self._turns}:
             self.stop(conversation_id)

@@ -193,6 +193,12 @@ class Pair:
         grammar = None
         if request.form is not None:
             grammar = await self.text.constrain(request.form, rendered.opened, request.thinking)
+        # The format's own stop strings are what an end token is elsewhere.
+        stop = request.stop if request.ignore_eos else request.stop + greeting.stop
+        calls = voice.calls(request.toolbox, folded=rendered.folded)
+        likely = request.top_logprobs is not None
+        answer = Answer(voice, stop, most, rendered.opened, calls, likely=likely)
+        # Nothing may fail from here on: nobody would listen to what the engine writes.
         stream = self.engine.submit(
             Submit(
                 0,
@@ -209,12 +215,7 @@ class Pair:
                 grammar=grammar,
             )
         )
-        # The format's own stop strings are what an end token is elsewhere.
-        stop = request.stop if request.ignore_eos else request.stop + greeting.stop
-        left_out = _talk(request.messages) - _talk(messages)
-        calls = voice.calls(request.toolbox, folded=rendered.folded)
-        likely = request.top_logprobs is not None
-        return stream, Answer(voice, stop, most, rendered.opened, calls, likely=likely), left_out
+        return stream, answer, _talk(request.messages) - _talk(messages)
 
     async def _fitted(self, request: Request) -> tuple[tuple[ChatMessage, ...], Rendered]:
         """The messages that are sent, and their prompt; it may still be too long where nothing can be left out."""

@@ -2,7 +2,8 @@
 
 Where there is no room for a request, work of a lower class gives way to it: it is put back, its state kept, and goes
 on later.  A request for which even that makes no room holds back all that came later, but for those of a better
-class; and of these no more than `MOST_OVERTAKINGS` begin before it.
+class; and of these no more than `MOST_OVERTAKINGS` begin before it.  An answer that goes on under a grammar waits until
+that has taken in, over some steps, what was written before.
 """
 
 from collections.abc import Callable
@@ -50,7 +51,7 @@ class Admission:
         for other in inside:
             # Whoever still waits for it says so below.
             other.boost = Priority.BACKGROUND
-        for sequence in waiting:
+        for sequence in _caught_up(waiting):
             if not all(_may_overtake(sequence, other) for other in blocked):
                 continue
             if self._waits_for_prefix(sequence, inside):
@@ -131,6 +132,17 @@ class Admission:
         owed = sum(other.remaining for other in active if other.level <= sequence.level)
         growth = _GROWTH * len(active)
         return not active or self._pool.room_for(needed + owed + growth, source)
+
+
+def _caught_up(waiting: Seq[Sequence]) -> list[Sequence]:
+    """Those whose grammars know all that was written; the first of the others gets further."""
+    behind = (
+        one for sequence in waiting if (one := sequence.constraint) is not None and one.behind
+    )
+    first = next(behind, None)
+    if first is not None:
+        first.catch_up()
+    return [one for one in waiting if one.constraint is None or not one.constraint.behind]
 
 
 def _may_overtake(sequence: Sequence, other: Sequence) -> bool:

@@ -5,6 +5,7 @@ grammar forbids, and the work for one choice has a limit.
 """
 
 import sys
+from collections import deque
 from collections.abc import Iterable, Set
 
 from app.engine.lexicon import Lexicon
@@ -17,11 +18,16 @@ EFFORT = 2_000
 MOST_EFFORT = 20_000
 """What earlier choices left over counts up to this."""
 
+MOST_AT_ONCE = 1_000
+"""Tokens written before that are taken in at a time; they work on no more than `MOST_EFFORT` stacks, and one token's."""
+
 
 class Constraint:
     """`ends` are the tokens that end an answer; they are allowed where the grammar may end, and only there.
 
-    `written` are the tokens that were chosen before; after any that the grammar forbids nothing is allowed.
+    `written` are the tokens that were chosen before.  They may be many, and all chats wait meanwhile: `catch_up` takes
+    them in bit by bit, and only when none is `behind` the next one can be chosen.  After any that the grammar forbids, or
+    that takes more work than a choice may, nothing is allowed.
     """
 
     def __init__(
@@ -32,9 +38,27 @@ class Constraint:
         self._lexicon = lexicon
         self._ends = ends
         self._marks = {token: (BYTES + index,) for index, token in enumerate(grammar.marks)}
-        if not all(self.take(token) for token in written):
-            self._state = DEAD
+        self._written = deque(written)
+        self._given_up = False
         self._matcher.most_effort = self._matcher.effort + MOST_EFFORT
+
+    @property
+    def behind(self) -> bool:
+        """Whether some of what was written before is still to be taken in."""
+        return bool(self._written)
+
+    def catch_up(self) -> None:
+        """Take in more of what was written before, as much as may be done between two steps of all chats."""
+        enough = self._matcher.effort + MOST_EFFORT
+        for _ in range(min(MOST_AT_ONCE, len(self._written))):
+            if self._matcher.effort > enough:
+                return
+            self._allow()
+            if not self.take(self._written.popleft()):
+                self._given_up = self.exhausted
+                self._state = DEAD
+                self._written.clear()
+                return
 
     @property
     def is_over(self) -> bool:
@@ -43,14 +67,13 @@ class Constraint:
 
     @property
     def exhausted(self) -> bool:
-        """Whether this choice took too much work; what was not looked at yet counts as forbidden."""
-        return self._matcher.effort > self._matcher.most_effort
+        """Whether this choice, or what was written before, took too much work; what was not looked at yet counts as
+        forbidden."""
+        return self._given_up or self._matcher.effort > self._matcher.most_effort
 
     def begin_choice(self) -> None:
         """From here on the work counts for the next token."""
-        done = self._matcher.effort
-        left = max(0, self._matcher.most_effort - done)
-        self._matcher.most_effort = done + min(left + EFFORT, MOST_EFFORT)
+        self._allow()
         self._lexicon.learn()
 
     def allows(self, token: int) -> bool:
@@ -77,6 +100,11 @@ class Constraint:
         if token not in self._ends or token in self._marks:
             self._state = self._matcher.compact(after)
         return True
+
+    def _allow(self) -> None:
+        done = self._matcher.effort
+        left = max(0, self._matcher.most_effort - done)
+        self._matcher.most_effort = done + min(left + EFFORT, MOST_EFFORT)
 
     def _after(self, token: int) -> int:
         symbols = self._marks.get(token)

@@ -131,7 +131,8 @@ class StateTree:
             data = load(blob.file)
             if data is None:
                 return None
-            if self._make_room(len(data), keep=self._root):
+            # Making room may drop this very state: then the bytes are its caller's alone.
+            if self._make_room(len(data), keep=self._root) and blob.users:
                 blob.data = data
                 self.bytes += len(data)
             return data
@@ -162,14 +163,15 @@ class StateTree:
         positions before `end` alone, or None where they cannot be had; then those states go too.
         """
         for blob in [blob for blob in self.blobs() if blob.owner == owner]:
-            shared = [node for node in self._nodes() if node.blob is blob and _others(node, owner)]
-            shared.sort(key=lambda node: node.start)
-            if not shared:
-                self.forget(blob)
-            elif self.exact:
-                self._leave_to_others(blob, shared)
+            if self.exact:
+                self._leave_to_others(blob, self._shared(blob))
             else:
-                self._give_to_others(blob, shared, owner, cut)
+                self._give_to_others(blob, cut)
+
+    def _shared(self, blob: Blob) -> list[_Node]:
+        """The blob's nodes that states of other chats go on from, the outermost last."""
+        shared = [node for node in self._nodes() if node.blob is blob and _others(node, blob.owner)]
+        return sorted(shared, key=lambda node: node.start)
 
     def _leave_to_others(self, blob: Blob, shared: list[_Node]) -> None:
         """In an exact tree every state is whole by itself: only the nodes are in common."""
@@ -178,20 +180,25 @@ class StateTree:
             self._drop_user(blob)
         self.forget(blob)
 
-    def _give_to_others(
-        self, blob: Blob, shared: list[_Node], owner: int, cut: Callable[[Blob, int], bytes | None]
-    ) -> None:
-        last = shared[-1]
-        data, tokens = cut(blob, last.end), blob.tokens[: last.end].copy()
+    def _give_to_others(self, blob: Blob, cut: Callable[[Blob, int], bytes | None]) -> None:
+        data, end = None, -1
+        while (shared := self._shared(blob)) and shared[-1].end != end:
+            # To cut one may need room in the pool: another chat is spilled, and states are dropped for its own.
+            end = shared[-1].end
+            data = cut(blob, end)
         for node in shared:
             node.blob = None
             self._drop_user(blob)
         self.forget(blob)
-        if data is None or not self._make_room(len(data), keep=last):
+        if not shared:
+            return
+        last = shared[-1]
+        has_room = data is not None and self._make_room(len(data), keep=last)
+        heirs = _others(last, blob.owner)
+        if data is None or not has_room or not heirs:
             self._prune(shared[0], set())
             return
-        heir = max(_others(last, owner))
-        given = Blob(blob.start, last.end, data, tokens, heir, users=len(shared))
+        given = Blob(blob.start, end, data, blob.tokens[:end].copy(), max(heirs), users=len(shared))
         self.bytes += given.size
         for node in shared:
             node.blob = given

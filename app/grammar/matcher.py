@@ -24,8 +24,11 @@ MOST_STACKS = 512
 _MOST_SEEN = 16 * MOST_STACKS
 """Stacks that may be looked at on the way to one state."""
 
-_MOST_NODES = 100_000
-"""Numbers of stacks and of ways between states after which they are forgotten and found anew: some 20 MB."""
+_MOST_HELD = 100_000
+"""Stacks, ways between states and members of states after which they are forgotten and found anew: some 20 MB."""
+
+_MASK_SHARE = 64
+"""Bytes of a mask that take the room of one member."""
 
 _EMPTY = 0
 _Stacks = frozenset[int]
@@ -79,6 +82,7 @@ class Matcher:
             for item in masks:
                 union |= int.from_bytes(self._members[~item], "little")
             known = self._following[state] = union.to_bytes(self._symbols, "little")
+            self._held += self._symbols // _MASK_SHARE
         return known
 
     def stacks(self, state: int) -> int:
@@ -87,18 +91,22 @@ class Matcher:
 
     def compact(self, state: int) -> int:
         """Forget all states but this one, where there have come to be many; the number that it has from now on."""
-        if len(self._top) + len(self._ways) < _MOST_NODES + 2 * self._kept:
+        if len(self._top) + len(self._ways) + self._held < _MOST_HELD + 2 * self._kept:
             return state
-        kept = [self._places(node) for node in self._states[state]]
+        kept, top, below = self._states[state], self._top, self._below
+        used: set[int] = set()
+        for stack in kept:
+            node = stack
+            while node and node not in used:
+                used.add(node)
+                node = below[node]
         self._clear()
-        nodes = set()
-        for places in kept:
-            node = _EMPTY
-            for place in places:
-                node = self._push(place, node)
-            nodes.add(node)
+        # What is below has the smaller number, and is shared again.
+        numbers = {_EMPTY: _EMPTY}
+        for node in sorted(used):
+            numbers[node] = self._push(top[node], numbers[below[node]])
         self._kept = len(self._top)
-        return self._state(frozenset(nodes))
+        return self._state(frozenset(numbers[node] for node in kept))
 
     def _lay(self, alternative: Iterable[int]) -> int:
         """Put an alternative into `_code`, an end behind it; where it begins."""
@@ -117,6 +125,7 @@ class Matcher:
         self._numbers: dict[_Stacks, int] = {self._states[0]: DEAD}
         self._ways: dict[tuple[int, int], int] = {}
         self._following: dict[int, bytes] = {}
+        self._held = 0
 
     def _push(self, place: int, below: int) -> int:
         """The stack with this place on top; a place at the end of its alternative is not kept."""
@@ -130,19 +139,12 @@ class Matcher:
             self._below.append(below)
         return node
 
-    def _places(self, node: int) -> list[int]:
-        """The places of a stack, from the bottom."""
-        places = []
-        while node:
-            places.append(self._top[node])
-            node = self._below[node]
-        return places[::-1]
-
     def _state(self, stacks: _Stacks) -> int:
         number = self._numbers.get(stacks)
         if number is None:
             number = self._numbers[stacks] = len(self._states)
             self._states.append(stacks)
+            self._held += len(stacks)
         return number
 
     def _step(self, state: int, symbol: int) -> int:
@@ -165,6 +167,7 @@ class Matcher:
         known = self._closures.get(node)
         if known is None:
             known = self._closures[node] = self._open(nodes)
+            self._held += len(known)
         return known
 
     def _open(self, nodes: set[int]) -> _Stacks:

@@ -122,7 +122,7 @@ class Locator:
                 kept = _common_end(text[:position], self._texts[line])
                 places.append(Place(position - kept, position, line))
         for line, position in opened.items():
-            kept = _common_start(text[position:], self._texts[line])
+            kept = common_start(text[position:], self._texts[line])
             places.append(Place(position, position + kept, line))
         return places
 
@@ -173,10 +173,11 @@ class Locator:
 
 
 def _common_end(left: str, right: str) -> int:
-    return _common_start(left[::-1], right[::-1])
+    return common_start(left[::-1], right[::-1])
 
 
-def _common_start(left: str, right: str) -> int:
+def common_start(left: str, right: str) -> int:
+    """How many characters both begin with."""
     return sum(
         1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
     )

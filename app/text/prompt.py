@@ -102,9 +102,9 @@ class Composer:
         if self._with_tools is not None:
             native = partial(self._first_good, self._with_tools.template, told=told, tools=tools)
             # Some templates refuse reasoning beside a call.
-            for one in (lines, [_unreasoned(line) for line in lines]):
+            for one in dict.fromkeys((tuple(lines), tuple(map(_unreasoned, lines)))):
                 try:
-                    return Composed(native(one), tuple(one))
+                    return Composed(native(one), one)
                 except TemplateFailed:
                     continue
         plain = folded(lines, tools)

@@ -124,7 +124,8 @@ class ChatTab(QWidget):
         layout.setSpacing(0)
         layout.addLayout(self._stack, 1)
         layout.addLayout(foot)
-        for before, after in pairwise((self.transcript, *self.composer.in_order())):
+        in_order = (self.transcript, *self.state_line.offer.in_order(), *self.composer.in_order())
+        for before, after in pairwise(in_order):
             self.setTabOrder(before, after)
 
     def _connect(self) -> None:
@@ -132,6 +133,9 @@ class ChatTab(QWidget):
         self.empty.file_requested.connect(self.file_requested)
         self.composer.submitted.connect(self._submit)
         self.composer.stop_requested.connect(self.stop)
+        self.state_line.offer.stop_requested.connect(self.stop)
+        self.state_line.offer.go_on_requested.connect(self._let_repeat)
+        self.state_line.offer.left.connect(self.focus_composer)
         self.composer.refused.connect(self.state_line.hint)
         self.composer.files_pasted.connect(self._attach_files)
         self.composer.settings_requested.connect(self._ask_settings)
@@ -242,7 +246,7 @@ class ChatTab(QWidget):
         if not turn.busy:
             self._stopped = False
         self.composer.set_busy(self._sending or (turn.busy and not self._stopped))
-        self.state_line.show_turn(turn)
+        self.state_line.show_turn(replace(turn, repeating=False) if self._stopped else turn)
 
     @aio.async_slot
     async def show_summary(self) -> None:
@@ -331,6 +335,9 @@ class ChatTab(QWidget):
         self._stopped = self._chat.turn(self.id).busy
         self._chat.stop(self.id)
         self.show_turn(self._chat.turn(self.id))
+
+    def _let_repeat(self) -> None:
+        self._chat.let_repeat(self.id)
 
     @aio.async_slot
     async def regenerate(self) -> None:

@@ -9,13 +9,14 @@ from app.chat.events import TurnState
 from app.chat.models import TabState
 from app.ui import icons, marks, states, theme
 from app.ui.plain import ElidedLabel
+from app.ui.repeat_offer import RepeatOffer
 
 HINT_MS: Final = 5_000
 """How long a hint stays where the state goes on as it was."""
 
 
 class StateLine(QWidget):
-    """Shows a `TurnState`, or a hint for a while; always as high, so that nothing jumps."""
+    """Shows a `TurnState`, what can be done about it, or a hint for a while; always as high, so that nothing jumps."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -29,6 +30,7 @@ class StateLine(QWidget):
         self._mark = QLabel(self)
         self._words = ElidedLabel("", "quiet", self)
         self._words.setObjectName("stateText")
+        self.offer = RepeatOffer(self)
         self._room = ElidedLabel("", "quiet", self)
         self._room.setObjectName("contextText")
         # The words give way, the figures do not while there is room for them.
@@ -39,6 +41,7 @@ class StateLine(QWidget):
         layout.setSpacing(theme.GAP_1)
         layout.addWidget(self._mark, 0)
         layout.addWidget(self._words, 1)
+        layout.addWidget(self.offer, 1)
         layout.addWidget(self._room, 0)
 
     def show_turn(self, turn: TurnState) -> None:
@@ -59,7 +62,7 @@ class StateLine(QWidget):
         self._room.setText(f"{used:,} of {held:,} tokens" if used and held else "")
 
     def text(self) -> str:
-        return self._words.text()
+        return self.offer.text() or self._words.text()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -76,9 +79,13 @@ class StateLine(QWidget):
         # What waits unread elsewhere is read here, and needs no words.
         unread = self._turn.state is TabState.DONE_UNREAD
         shown = states.IDLE if unread else self._turn
-        self._say(states.sentence(shown), shown)
+        self._say(states.sentence(shown), shown, states.offer(shown))
 
-    def _say(self, words: str, turn: TurnState) -> None:
+    def _say(self, words: str, turn: TurnState, offer: str = "") -> None:
+        """Show the words, or in their place the offer."""
+        self._words.setVisible(not offer)
+        self._room.setVisible(not offer)  # of a narrow line the offer needs all
+        self.offer.offer(offer)
         self._words.setText(words)
         self._words.setAccessibleName(words)
         self._shown = turn

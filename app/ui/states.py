@@ -62,7 +62,8 @@ def sentence(turn: TurnState) -> str:
         case TabState.WRITING:
             rate = turn.tokens_per_second
             doing = "Thinking" if turn.thinking else "Writing"
-            return f"{doing}, {speed(rate)}" if rate > 0 else doing
+            again = ", repeating itself" if turn.repeating else ""
+            return f"{doing}{again}, {speed(rate)}" if rate > 0 else f"{doing}{again}"
         case TabState.DONE_UNREAD:
             return "Done, not read yet"
         case TabState.STOPPED:
@@ -71,6 +72,13 @@ def sentence(turn: TurnState) -> str:
             return f"Failed: {turn.error}" if turn.error else "Failed"
         case TabState.IDLE:
             return ""
+
+
+def offer(turn: TurnState) -> str:
+    """What is said where the answer can be stopped because it repeats itself; "" where it does not."""
+    if not turn.repeating:
+        return ""
+    return "The model repeats its thoughts." if turn.thinking else "This answer repeats itself."
 
 
 def percent(turn: TurnState) -> int:

@@ -211,6 +211,7 @@ def _style_sheet(t: Tokens) -> str:
         soft_accent=_mix(t.ground, t.accent, 0.09),
         control=px(CONTROL),
         link=px(CONTROL - 8),
+        inline=px(GAP_5 - 2),
         title=px(TITLE_PX),
         heading=px(HEADING_PX),
         radius=RADIUS,
@@ -277,8 +278,12 @@ QPushButton[role="link"] {{
     background: transparent; border: 1px solid transparent; color: {accent}; font-weight: 600;
     min-height: {link}px; padding: 0 8px;
 }}
-QPushButton[role="link"]:hover {{ background: {hover}; }}
-QPushButton[role="link"]:focus {{ border-color: {accent}; }}
+QPushButton[role="inline"] {{
+    background: transparent; border: 1px solid transparent; border-radius: 6px; color: {accent}; font-weight: 600;
+    min-height: {inline}px; padding: 0 6px;
+}}
+QPushButton[role="link"]:hover, QPushButton[role="inline"]:hover {{ background: {hover}; }}
+QPushButton[role="link"]:focus, QPushButton[role="inline"]:focus {{ border-color: {accent}; }}
 
 QToolButton {{ background: transparent; border: 1px solid transparent; border-radius: 6px; padding: 5px; color: {text}; }}
 QToolButton:hover {{ background: {hover}; }}

@@ -26,6 +26,7 @@ BODIES = [
     (f'{{{M},"foo":{{"bar":[1,[-Infinity]]}}}}', "foo.bar[1][0]"),
     (f'{{{M},"{"f" * 500}":NaN}}', "f" * 80),
     (f'{{{M},"foo":NaN,"foo":1}}', "body"),
+    (f'{{{M},"foo":{{"const":1e999}}}}', "foo.const"),
 ]
 VALUES = {
     "temperature": ["NaN", "Infinity", "-1", "1e400", '"hot"', "[]", "999999"],

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.dialogue import Tool
 from app.text.calls.forms import texts, with_symbols
 from app.text.calls.json_scan import MAX_DEPTH, JsonScan
+from app.text.calls.kinds import Kind, kinds
 from app.text.calls.known import FORMS
-from app.text.calls.reading import CallBegun, CallDone, CallMore
+from app.text.calls.reading import CallBegun, CallDone, CallMore, Input, ahead
 from app.text.calls.split import CallSplit
 from tests.called import TOOLS, Outcome, read
 
@@ -167,6 +169,8 @@ NO_CALLS = [
     ("python", "<|tool_call_start|>[f(a=b)]<|tool_call_end|>"),
     ("python", f"<|tool_call_start|>{'[' * 200}<|tool_call_end|>"),
     ("gemma", '<|tool_call>call:f{a:<|"|>}<tool_call|>'),
+    ("python", "<|tool_call_start|>[f(a=1e999)]<|tool_call_end|>"),
+    ("python", f"<|tool_call_start|>[f(a={'9' * 401})]<|tool_call_end|>"),
     ("bare", '{"answer": {"name": "get_weather"}}'),
     ("bare", "plain"),
 ]
@@ -313,3 +317,57 @@ def test_json_is_read_the_same_however_it_is_cut(text: str, place: int) -> None:
 def test_json_that_is_nested_too_deeply_is_broken() -> None:
     assert scanned("[" * MAX_DEPTH + "]" * MAX_DEPTH).done
     assert scanned("[" * (MAX_DEPTH + 1)).broken
+
+
+def test_numbers_that_nobody_can_read_are_no_numbers() -> None:
+    for literal in ("1e999", "-1e999", "9" * 5_000):
+        call = f'<tool_call>{{"name": "{W}", "arguments": {{"days": {literal}}}}}</tool_call>'
+        assert read([call], "block") == Outcome(call, broken=1)
+        assert not scanned(literal).done
+    assert scanned("-1.5e308").done
+    # Where a value is not quoted it is a text then.
+    tags = f"<function={W}><parameter=days>{'9' * 5_000}</parameter></function>"
+    assert read([tags], "block").calls == [(W, {"days": "9" * 5_000})]
+
+
+def test_functions_within_each_other_are_followed_once() -> None:
+    deep = '<tool_call>{"function":' + '{"function":' * 20_000
+    assert read([deep], "block") == Outcome(deep)
+    once = f'{{"function": {{"name": "{W}", "function": {{"name": "{T}"}}}}}}'
+    assert read([f"<tool_call>{once}</tool_call>"], "block").calls == [(W, {})]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (r"\u00e9\x41", "éA"),
+        (r"\ud83d\ude00", "😀"),
+        (r"\U0001f600", "😀"),
+        (r"\ud83d", "\ufffd"),
+        (r"\u12 \xZZ \U99999999", r"\u12 \xZZ \U99999999"),
+        (r"\n\'\q", "\n'\\q"),
+    ],
+)
+def test_escapes_of_literals_are_the_characters_that_they_name(written: str, meant: str) -> None:
+    text = f"<|tool_call_start|>[f(a='{written}')]<|tool_call_end|>"
+    assert read([text], "python").calls == [("f", {"a": meant})]
+
+
+def test_nothing_to_look_for_is_not_waited_for() -> None:
+    assert next(ahead(Input({}), ()), "found") == "found"
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind"),
+    [
+        ({"anyOf": 5}, None),
+        ({"anyOf": 5, "oneOf": [{"type": "string"}]}, Kind.TEXT),
+        ({"anyOf": {"type": "string"}}, None),
+        ({"anyOf": [], "oneOf": True}, None),
+        ({"anyOf": [7]}, None),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, Kind.TEXT_OR_NULL),
+    ],
+)
+def test_only_lists_are_choices_between_schemas(schema: object, kind: Kind | None) -> None:
+    tool = Tool("f", "", json.dumps({"properties": {"a": schema}}))
+    assert kinds([tool]) == {"f": {} if kind is None else {"a": kind}}

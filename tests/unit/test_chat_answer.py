@@ -74,6 +74,25 @@ def test_thoughts_are_apart_and_timed_until_the_answer_begins() -> None:
     assert answer.usage.completion_tokens == 4
 
 
+LOOP = "the " * 200
+
+
+def test_what_goes_in_circles_is_told_until_the_user_lets_it() -> None:
+    answer = Answer()
+    answer.feed(Thought(LOOP), 0.0)
+    assert answer.state.repeating
+    answer.feed(Waiting(1), 1.0)
+    assert answer.state.repeating, "a pause is no change of mind"
+    answer.feed(Text("So "), 2.0)
+    assert not answer.state.repeating, "the answer is another text"
+    answer.feed(Text(LOOP), 3.0)
+    assert answer.state.repeating
+    answer.let_repeat()
+    assert not answer.state.repeating
+    answer.feed(Text(LOOP), 4.0)
+    assert not answer.state.repeating
+
+
 def test_an_answer_of_thoughts_alone_says_so() -> None:
     ended = Ended(FinishReason.LENGTH, Usage())
     assert verdict(ended, "", "Well") == (Status.FAILED, ONLY_THOUGHT)

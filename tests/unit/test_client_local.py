@@ -21,7 +21,7 @@ from app.chat.ports import (
     Thought,
 )
 from app.chat.urgency import Urgency
-from app.dialogue import ChatLine, Thinking, ThoughtTags, Wishes
+from app.dialogue import ChatLine, Thinking, ThoughtTags, Tool, Toolbox, Wishes
 from app.errors import ModelError, TextError
 from app.wire import (
     Abort,
@@ -179,6 +179,20 @@ def test_too_long_a_prompt_is_refused_before_the_engine_hears_of_it() -> None:
         fits = await made.ask("x" * 1023)
         assert not fits.done()
         assert len(made.submitted) == 1
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_whatever_fails_in_a_request_fails_before_the_engine_hears_of_it() -> None:
+    """Nobody would listen to what is written for it."""
+
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        with pytest.raises(ValueError, match="Expecting"):
+            await (await made.ask("hi", toolbox=Toolbox((Tool("t", "", "{"),))))
+        assert made.engine.sent == []
         await made.model.close()
 
     run(scenario())

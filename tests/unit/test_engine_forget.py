@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.engine.backend import TokenArray
 from app.engine.blob import Blob
+from app.engine.prefix import common_prefix
 from app.engine.states import StateTree
 
 texts = st.lists(st.integers(1, 3), min_size=1, max_size=12).map(lambda v: np.array(v, np.int32))
@@ -115,4 +116,38 @@ def test_the_budget_holds(budget: int) -> None:
     for owner, tokens in enumerate((FIRST, *FORKS), start=7):
         put(tree, tokens, owner)
     tree.forget_owner(7, cut)
+    tree.check()
+
+
+@pytest.mark.parametrize(
+    "spilled", [text((4, 190)), text((1, 100), (4, 100)), text((1, 30), (4, 60))]
+)
+@pytest.mark.parametrize("budget", [120, 130, 200])
+def test_what_a_cut_drops_or_adds_is_seen(budget: int, spilled: TokenArray) -> None:
+    """To cut, the pool may spill a chat, whose state takes the place of others'."""
+    tree = StateTree(budget, exact=False)
+    for owner, tokens in enumerate((FIRST, *FORKS), start=7):
+        put(tree, tokens, owner)
+
+    def spill_and_cut(blob: Blob, end: int) -> bytes | None:
+        data = cut(blob, end)
+        put(tree, spilled, 10)
+        return data
+
+    tree.forget_owner(7, spill_and_cut)
+    tree.check()
+    assert all(blob.owner != 7 for blob in tree.blobs())
+    for blob in tree.blobs():
+        assert blob.data == save(blob.tokens, blob.start, blob.end)
+    assert not length(tree, FIRST) > max(common_prefix(FIRST, one) for one in (*FORKS, spilled))
+
+
+def test_a_state_that_makes_room_for_its_own_bytes_is_not_counted() -> None:
+    tree = StateTree(100, exact=False)
+    put(tree, text((1, 60)), 7)
+    blob = tree.blobs()[0]
+    kept, blob.data, blob.file = blob.data, None, Path("7-abc.state")
+    tree.bytes = 0
+    put(tree, text((2, 90)), 8)
+    assert tree.data_of(blob, lambda _path: kept) == kept
     tree.check()

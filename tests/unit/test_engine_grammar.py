@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.engine.constraint import Constraint
+from app.engine.constraint import MOST_AT_ONCE, MOST_EFFORT, Constraint
 from app.engine.fake import END, PIECES, FakeBackend
 from app.engine.lexicon import Lexicon
 from app.grammar.model import Grammar
@@ -170,6 +171,74 @@ def test_an_answer_goes_on_in_another_engine_as_if_it_had_never_been_cut(
 def test_written_tokens_that_do_not_keep_the_grammar_end_in_an_error() -> None:
     run = answered(replace(asked(any_object()), tokens=(7, 8, 30), written=1))
     assert run.ends[1].reason is FinishReason.ERROR
+
+
+AMBIGUOUS = gbnf('root ::= [ab]* "a" [ab]{200}')
+"""A hundred ways at every letter, and nearly always a new state."""
+
+LABORIOUS = Grammar(
+    rules=(((1, 0, ~1), (~1,)), *(((number,),) for number in range(2, 3_000)), ((~0,),)),
+    classes=(((ord(" "), ord(" ")),), ((ord("b"), ord("b")),)),
+)
+"""As many b as there were spaces; two spaces take more work than a choice may."""
+
+
+def written(count: int) -> tuple[int, ...]:
+    letters = [PIECES.index(b"a"), PIECES.index(b"b")]
+    return tuple(Random(1).choices(letters, k=count))
+
+
+def test_what_was_written_is_taken_in_bit_by_bit() -> None:
+    lexicon = Lexicon(FakeBackend().piece, 64)
+    constraint = Constraint(AMBIGUOUS, lexicon, frozenset([END]), written(3_000))
+    matcher = constraint._matcher
+    calls = 0
+    while constraint.behind:
+        before = matcher.effort
+        constraint.catch_up()
+        assert matcher.effort - before < 2 * MOST_EFFORT
+        calls += 1
+    assert calls > 10
+    constraint.begin_choice()
+    assert constraint.allows(PIECES.index(b"a"))
+    assert not constraint.allows(PIECES.index(b"c"))
+    assert not constraint.exhausted
+
+
+def test_many_tokens_are_taken_in_bit_by_bit_however_little_work_they_are() -> None:
+    token = PIECES.index(b"0")
+    lexicon = Lexicon(FakeBackend().piece, 64)
+    constraint = Constraint(FIGURES, lexicon, frozenset([END]), [token] * (MOST_AT_ONCE + 1))
+    constraint.catch_up()
+    assert constraint.behind
+    constraint.catch_up()
+    assert not constraint.behind
+    assert constraint.allows(token)
+
+
+def test_others_write_while_the_past_of_an_answer_is_taken_in() -> None:
+    run = make_run(FakeBackend(cells=4_000, batch=512))
+    past = written(3_000)
+    run.engine.submit(replace(asked(AMBIGUOUS, limit=5), tokens=(7, *past), written=len(past)))
+    run.engine.submit(request(2, (4, 5), limit=10))
+    while 2 not in run.ends:
+        run.step()
+    assert 1 not in run.tokens
+    finish(run)
+    assert run.tokens[2] == alone(request(2, (4, 5), limit=10))
+    assert set(text(run)) <= set(b"ab")
+    assert run.ends[1].reason is not FinishReason.ERROR
+
+
+def test_an_answer_whose_past_is_too_much_work_says_why_and_others_go_on() -> None:
+    run = make_run(FakeBackend(cells=400, batch=64))
+    past = (PIECES.index(b"  "),) * 50
+    run.engine.submit(replace(asked(LABORIOUS), tokens=(7, *past), written=len(past)))
+    run.engine.submit(request(2, (4, 5), limit=20))
+    finish(run)
+    assert run.ends[1].reason is FinishReason.ERROR
+    assert "too ambiguous" in run.ends[1].error
+    assert run.tokens[2] == alone(request(2, (4, 5), limit=20))
 
 
 def test_a_parked_answer_keeps_its_grammar() -> None:

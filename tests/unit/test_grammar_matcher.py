@@ -1,5 +1,8 @@
 """What follows a grammar: the states, and what they may cost."""
 
+import tracemalloc
+from random import Random
+
 import pytest
 
 from app.grammar.matcher import DEAD, MOST_STACKS, Matcher
@@ -53,6 +56,28 @@ def test_an_answer_without_end_needs_no_memory_without_end() -> None:
     assert len(matcher._top) < 2 * depth
     assert matcher.is_over(matcher.advance(state, b"]" * depth))
     assert matcher.advance(state, b"]" * (depth + 1)) == DEAD
+
+
+def test_states_of_many_ways_need_no_more_memory_than_others() -> None:
+    """Nearly every state is a new one, of a hundred ways to go on."""
+    grammar, random = gbnf('root ::= [ab]* "a" [ab]{200}'), Random(1)
+    tracemalloc.start()
+    try:
+        matcher = Matcher(grammar)
+        state, compacted = matcher.start, 0
+        for _ in range(4_000):
+            state = matcher.advance(state, random.choice((b"a", b"b")))
+            ways = matcher.stacks(state)
+            after = matcher.compact(state)
+            assert ways > 1
+            assert matcher.stacks(after) == ways
+            compacted += after != state
+            state = after
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 10_000_000
+    assert compacted
 
 
 def test_ways_that_double_with_every_symbol_end_instead_of_exploding() -> None:

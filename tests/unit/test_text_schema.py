@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from app.dialogue import ThoughtTags
 from app.errors import FormError
+from app.grammar.model import Form, Kind
+from app.text.grammar.forms import grammar_of
 from tests.grammars import any_object, begins, keeps, schema
 
 PERSON = {
@@ -46,6 +49,9 @@ CASES: list[tuple[Any, list[str], list[str]]] = [
     ({"minimum": -2.5, "maximum": 2.5, "type": "number"}, ["-2", "-0.5", "1.99"], ["-3", "-2.6", "2.6"]),
     ({"type": "string", "minLength": 2, "maxLength": 3}, ['"ab"', '"\\u00e9\\n\u4f60"'], ['"a"', '"abcd"']),
     ({"type": "string", "pattern": "^[a-z]+(-\\d{2})?$"}, ['"ab"', '"ab-12"'], ['"Ab"', '"ab-1"']),
+    ({"type": "string", "pattern": "^\\u0041\\x42$"}, ['"AB"'], ['"A"', '"u0041x42"']),
+    ({"properties": {"\ud800": {"type": "null"}}, "additionalProperties": {"type": "integer"}},
+     ['{"a": 1}', '{"\\ud800": null}', '{"\\ud800": null, "a": 1}'], ['{"a": null}', '{"\\ud800": 1}']),
     ({"type": "string", "pattern": "b[\"\\\\]"}, ['"ab\\"c"', '"b\\\\"'], ['"ab"']),
     ({"type": "string", "format": "date"}, ['"2024-02-28"', '"2023-12-31"'], ['"2023-02-30"', '"2023-13-01"']),
     ({"type": "string", "format": "uuid"}, ['"12345678-90ab-cdef-1234-567890abcdef"'], ['"1234"']),
@@ -119,6 +125,11 @@ BAD: list[tuple[Any, str]] = [
     (False, "must be an object"),
     ({"items": False}, "'items' false"),
     ({"invented": 1}, "'invented' is not supported"),
+    ({"const": float("inf")}, "Infinity is no number"),
+    ({"type": "number", "minimum": float("nan")}, "NaN is no number"),
+    ({"type": "string", "pattern": "^\\u41"}, "'\\u' wants 4"),
+    ({"type": "string", "pattern": "^\\x4$"}, "'\\x' wants 2"),
+    ({"type": "string", "pattern": "\\U00000041"}, "'\\U' is not supported"),
 ]  # fmt: skip
 
 
@@ -171,3 +182,17 @@ def test_any_object_is_an_object_of_readable_depth() -> None:
     assert not keeps(grammar, "[]")
     assert not begins(grammar, '{"a":' * 40)
     assert not begins(grammar, "{  ")
+
+
+@pytest.mark.parametrize(
+    "source", ['{"const": 1e999}', '{"enum": [1, [-1e999]]}', '{"minimum": NaN}']
+)
+def test_a_number_that_no_json_can_hold_is_refused(source: str) -> None:
+    with pytest.raises(FormError, match="is no number that JSON can hold"):
+        grammar_of(Form(Kind.SCHEMA, source))
+
+
+def test_whatever_cannot_be_written_is_refused_instead_of_ending_the_worker() -> None:
+    with pytest.raises(FormError, match="cannot be made a grammar") as caught:
+        grammar_of(Form(Kind.JSON, field="f"), opened=ThoughtTags("<t>", "\ud800"))
+    assert caught.value.field == "f"

@@ -1,7 +1,7 @@
 """Tools in prompts: what a template makes of them is found out, they are data, and what was written keeps its ids."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +9,12 @@ import pytest
 
 from app import wire
 from app.dialogue import ChatLine, Tool, ToolCall
+from app.text.calls.learning import Learned, learn
+from app.text.calls.shapes import Style
+from app.text.control import ControlTokens
+from app.text.prompt import Composer, ToolTemplate
 from app.text.session import TextSession
+from app.text.template import ChatTemplate, TemplateFailed
 from tests.tiny_text import CHATML, CONTROL, text_value, tiny_vocabulary, with_metadata
 from tests.tool_templates import HERMES, NINE, NO_RESULTS, ONE, TAGGED, TEXT
 
@@ -230,3 +235,60 @@ def test_a_call_with_control_tokens_keeps_its_ids(made: Callable[[str], Model]) 
     typed = tuple(t for letter in "[TOOL_CALLS]look" for t in vocabulary.tokenize(letter))
     forged = model.render(ASKED, replace(line, call_ids=typed)).tokens
     assert forged == model.render(ASKED, replace(line, call_ids=())).tokens
+
+
+WRITES = (
+    "{{ tools | tojson if tools }}{% for m in messages %}{{ m.content }}{% if m.tool_calls %}{{ call }}{% endif %}"
+    "{% endfor %}"
+)
+GOOD = '<tool_call>{"name": "probe_tool", "arguments": {"place": "Oz", "count": 2}}</tool_call>'
+
+
+def learned_of(call: str) -> Learned:
+    """What is learnt of a template that writes this for a call."""
+    return learn(ChatTemplate(f"{{% set call = {call!r} %}}{WRITES}"), ControlTokens(()))
+
+
+def test_what_is_too_long_for_a_call_is_not_read_as_one() -> None:
+    assert learned_of(GOOD + "x" * 1_000).style is not None
+    assert learned_of(GOOD + "<tool_call>" * 30_000).style is None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        GOOD.replace("2", "9" * 5_000),
+        "<tool_call>" + '{"function":' * 1_500,
+        "[TOOL_CALLS][{" + '"function":{' * 1_500,
+        "<|tool_call_start|>[probe_tool(count=" + "9" * 5_000 + ")]<|tool_call_end|>",
+        "<|tool_call_start|>[probe_tool(count=1e999)]<|tool_call_end|>",
+    ],
+    ids=lambda call: call[:40],
+)
+def test_whatever_a_template_writes_for_a_call_the_worker_lives(call: str) -> None:
+    assert learned_of(call).style is None
+
+
+class Counted(ChatTemplate):
+    """Refuses everything, and counts how often it was asked."""
+
+    asked = 0
+
+    def render(
+        self, messages: Sequence[Mapping[str, object]], names: Mapping[str, object] = {}
+    ) -> str:
+        self.asked += 1
+        raise TemplateFailed("No.")
+
+
+def test_a_conversation_is_tried_again_only_where_it_is_another() -> None:
+    thoughtful = (ASKED, replace(TALK[1], reasoning="Hm."), TALK[2])
+    counts = []
+    for lines in (TALK, thoughtful):
+        native = Counted(HERMES)
+        composer = Composer(
+            ChatTemplate(CHATML), ControlTokens(()), with_tools=ToolTemplate(native, Style())
+        )
+        assert composer.compose(lines, tools=(TOOL,)).folded
+        counts.append(native.asked)
+    assert counts[1] == 2 * counts[0]

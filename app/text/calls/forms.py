@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from app.text.calls import json_calls
-from app.text.calls.literal_calls import PYTHON, Grammar, literal_calls
+from app.text.calls.literal_calls import PYTHON, Signs, literal_calls
 from app.text.calls.reading import (
     CallBegun,
     CallDone,
@@ -180,7 +180,7 @@ class LiteralForm(Form):
     """Calls as in a programming language, in a block; told when the block is whole."""
 
     closing: str = ""
-    grammar: Grammar = PYTHON
+    signs: Signs = PYTHON
 
     def read(self, source: Input) -> Reading[None]:
         while self.closing not in source.held and not source.ended:
@@ -190,7 +190,7 @@ class LiteralForm(Form):
             raise NoCall
         text = source.take(place if place >= 0 else len(source.held))
         source.take(len(self.closing) if place >= 0 else 0)
-        for name, arguments in [*literal_calls(text, self.grammar)]:
+        for name, arguments in [*literal_calls(text, self.signs)]:
             yield CallBegun(name)
             yield CallMore(arguments)
             yield CallDone()

@@ -53,7 +53,7 @@ def objects(
             yield from one(source, only)
             first = False
             continue
-        closing = (yield from ahead(source, closings)) if closings else ""
+        closing = yield from ahead(source, closings)
         source.take(len(closing))
         if first:
             raise NoCall
@@ -89,8 +89,8 @@ def _skip_between(source: Input) -> Reading[None]:
         yield None
 
 
-def _members(source: Input, call: _Call) -> Reading[None]:
-    """Read an object, from its brace on."""
+def _members(source: Input, call: _Call, *, inner: bool = False) -> Reading[None]:
+    """Read an object, from its brace on; the `inner` one is the function that it holds."""
     source.take(1)
     while True:
         yield from space(source)
@@ -105,20 +105,20 @@ def _members(source: Input, call: _Call) -> Reading[None]:
             if source.take(1) != ":":
                 raise NoCall
             yield from space(source)
-            yield from _member(source, call, key)
+            yield from _member(source, call, key, inner=inner)
         else:
             raise NoCall
 
 
-def _member(source: Input, call: _Call, key: str) -> Reading[None]:
+def _member(source: Input, call: _Call, key: str, *, inner: bool) -> Reading[None]:
     letter = source.held[:1]
     if key in _NAME_KEYS and letter == '"':
         name = tool_name(json.loads((yield from value(source))))
         if not name or (call.only is not None and name not in call.only):
             raise NoCall
         call.name = name
-    elif key == "function" and letter == "{":
-        yield from _members(source, call)
+    elif key == "function" and letter == "{" and not inner:
+        yield from _members(source, call, inner=True)
     elif key in _ARGUMENT_KEYS and not call.whole:
         yield from _arguments(source, call, letter)
     elif key in _SILENT_KEYS or call.only is None:

@@ -5,10 +5,14 @@ put right on the way: a line feed (or another control character) inside a string
 """
 
 import json
+import math
 from enum import Enum, auto
 
 MAX_DEPTH = 64
 """Arrays and objects within each other; deeper ones count as broken."""
+
+MAX_FIGURES = 400
+"""Characters of a number; longer ones count as broken, for not everybody can read them."""
 
 _SPACE = " \t\n\r"
 _DIGITS = frozenset("0123456789")
@@ -42,6 +46,7 @@ class _Number(Enum):
 
 
 _WHOLE_NUMBERS = (_Number.ZERO, _Number.WHOLE, _Number.FRACTION, _Number.EXPONENT)
+_BEGINNINGS = {"-": _Number.MINUS, "0": _Number.ZERO}
 _DIGIT_AFTER = {
     _Number.MINUS: _Number.WHOLE,
     _Number.WHOLE: _Number.WHOLE,
@@ -54,7 +59,10 @@ _DIGIT_AFTER = {
 
 
 class JsonScan:
-    """Reads one JSON value.  `done` when it is complete, `broken` when it never can be."""
+    """Reads one JSON value.  `done` when it is complete, `broken` when it never can be.
+
+    A number that is too large to be told from infinity is broken too.
+    """
 
     def __init__(self) -> None:
         self.done = False
@@ -62,6 +70,7 @@ class JsonScan:
         self._closers: list[str] = []
         self._want = _Want.VALUE
         self._number: _Number | None = None
+        self._figures = ""
         self._word = ""
         self._in_string = False
         self._is_key = False
@@ -75,20 +84,24 @@ class JsonScan:
         while used < len(text) and not self.done and not self.broken:
             taken = self._step(text[used])
             # None: a number ended before this character, which is looked at again.
-            if taken is not None and self._is_whole():
+            if taken is not None and self._can_go_on():
                 given.append(taken)
                 used += 1
         return "".join(given), used
 
     def finish(self) -> None:
         """Nothing comes any more: a number is complete now, anything else that is open is broken."""
-        if self._number is not None and not self._closers and self._number in _WHOLE_NUMBERS:
+        if not self._closers and self._is_number():
             self._number = None
             self.done = True
         elif not self.done:
             self.broken = True
 
-    def _is_whole(self) -> bool:
+    def _is_number(self) -> bool:
+        """Whether what was read of a number is one."""
+        return self._number in _WHOLE_NUMBERS and math.isfinite(float(self._figures))
+
+    def _can_go_on(self) -> bool:
         """Whether all that was read can be the beginning of JSON."""
         return not self.broken
 
@@ -134,7 +147,7 @@ class JsonScan:
     def _digit(self, character: str) -> str | None:
         after = self._after(character)
         if after is None:
-            whole = self._number in _WHOLE_NUMBERS
+            whole = self._is_number()
             self._number = None
             if not whole:
                 self.broken = True
@@ -142,6 +155,8 @@ class JsonScan:
             self._close_value()
             return None
         self._number = after
+        self._figures += character
+        self.broken = len(self._figures) > MAX_FIGURES
         return character
 
     def _after(self, character: str) -> _Number | None:
@@ -192,10 +207,9 @@ class JsonScan:
             self.broken = len(self._closers) > MAX_DEPTH
         elif character in _LITERALS:
             self._word = _LITERALS[character][1:]
-        elif character == "-":
-            self._number = _Number.MINUS
-        elif character in _DIGITS:
-            self._number = _Number.ZERO if character == "0" else _Number.WHOLE
+        elif character == "-" or character in _DIGITS:
+            self._number = _BEGINNINGS.get(character, _Number.WHOLE)
+            self._figures = character
         else:
             return False
         return True

@@ -72,9 +72,15 @@ def _types(schema: object) -> set[str]:
     if isinstance(values, list) and values and all(isinstance(value, str) for value in values):
         return {"string"}
     found: set[str] = set()
-    for choice in schema.get("anyOf") or schema.get("oneOf") or ():
+    for choice in _choices(schema):
         types = _types(choice)
         if not types:
             return set()
         found |= types
     return found
+
+
+def _choices(schema: Mapping[str, object]) -> list[object]:
+    """The schemas of which one has to hold; a client may have written anything in their place."""
+    lists = (value for key in ("anyOf", "oneOf") if isinstance(value := schema.get(key), list))
+    return next(filter(None, lists), [])

@@ -16,7 +16,7 @@ from app.text.calls.forms import (
     LiteralForm,
     TagForm,
 )
-from app.text.calls.literal_calls import Grammar
+from app.text.calls.literal_calls import Signs
 from app.text.calls.tag_calls import Tags
 
 _FUNCTION = "<function="
@@ -120,7 +120,7 @@ FORMS: Mapping[str, Form] = {
         ("<|tool_call>call:",),
         in_thoughts=("<|tool_call>",),
         closing="<tool_call|>",
-        grammar=Grammar("{", ":", "}", quote='<|"|>'),
+        signs=Signs("{", ":", "}", quote='<|"|>'),
     ),
     "lines": LineForm((">>>",), at_start=True),
     "bare": BareForm(("<|python_tag|>",), at_start=True),

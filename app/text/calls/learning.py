@@ -7,17 +7,22 @@ same call back.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product, takewhile
+from itertools import product
 
 from app.dialogue import Calling, Tool, ToolCall, Wishes
 from app.text.calls.forms import Form, texts
+from app.text.calls.kinds import Kinds
 from app.text.calls.known import BLOCK, FORMS
 from app.text.calls.reading import CallBegun, CallDone, CallMore
 from app.text.calls.shapes import Style, call_id, call_values, tool_values
 from app.text.calls.split import CallSplit
 from app.text.control import ControlTokens
+from app.text.marks import common_start
 from app.text.names import names
 from app.text.template import ChatTemplate, TemplateFailed
+
+_MOST_SHOWN = 20_000
+"""Characters in which a template shows a call of two short arguments; what is longer is not read."""
 
 _ASKED = "What is the probe question?"
 _RESULT = "The probe result."
@@ -39,7 +44,7 @@ _TOOLS = tuple(
     )
     for name in ("probe_tool", "probe_other")
 )
-_KINDS: Mapping[str, Mapping[str, object]] = {tool.name: {} for tool in _TOOLS}
+_KINDS: Kinds = {tool.name: {} for tool in _TOOLS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ class _Probe:
             return ""
         behind = text[text.rindex(_ASKED) + len(_ASKED) :]
         opened = self._render([_question()])
-        answer = text[_common(text, opened) :]
+        answer = text[common_start(text, opened) :]
         for name, form in FORMS.items():
             if any(text in behind for text in form.openings) and _reads(form, behind):
                 return name
@@ -133,7 +138,9 @@ def _talk(count: int, style: Style) -> list[dict[str, object]]:
 
 def _reads(form: Form, text: str) -> bool:
     """Whether the form's reader finds exactly the call in this text."""
-    split = CallSplit([form], {name: {} for name in _KINDS})
+    if len(text) > _MOST_SHOWN:
+        return False
+    split = CallSplit([form], _KINDS)
     told = [*split.feed(text), *split.flush()]
     calls = [one.name for one in told if isinstance(one, CallBegun)]
     whole = sum(isinstance(one, CallDone) for one in told)
@@ -160,8 +167,3 @@ def _named(form: str, control: ControlTokens, *, single: bool = False) -> Callin
         for _, token in control.occurrences(text)
     }
     return Calling(form, tuple(marks.items()), single)
-
-
-def _common(left: str, right: str) -> int:
-    pairs = zip(left, right, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

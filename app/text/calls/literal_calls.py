@@ -1,13 +1,16 @@
 """Calls written as in a programming language: `name(key=value, ...)` with its literals.  Pure."""
 
 import json
+import math
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from app.text.calls.json_scan import MAX_DEPTH
+from app.text.calls.json_scan import MAX_DEPTH, MAX_FIGURES
 from app.text.calls.names import tool_name
 from app.text.calls.reading import NoCall
+from app.text.grammar.notation import HEX_LENGTHS, hex_code
 
 _SPACE = re.compile(r"[\s;]*")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
@@ -24,7 +27,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"'}
 
 
 @dataclass(frozen=True, slots=True)
-class Grammar:
+class Signs:
     """What stands around the arguments and behind a key; `quote` is one around strings besides the usual two."""
 
     opening: str
@@ -33,12 +36,12 @@ class Grammar:
     quote: str = ""
 
 
-PYTHON = Grammar("(", "=", ")")
+PYTHON = Signs("(", "=", ")")
 
 
-def literal_calls(text: str, grammar: Grammar) -> Iterator[tuple[str, str]]:
+def literal_calls(text: str, signs: Signs) -> Iterator[tuple[str, str]]:
     """The calls in this text, in a list or not: names, and arguments as JSON.  Raises NoCall where it is anything else."""
-    reader = _Literals(text, grammar)
+    reader = _Literals(text, signs)
     listed = reader.accept("[")
     while True:
         yield reader.call()
@@ -50,9 +53,9 @@ def literal_calls(text: str, grammar: Grammar) -> Iterator[tuple[str, str]]:
 
 
 class _Literals:
-    def __init__(self, text: str, grammar: Grammar) -> None:
+    def __init__(self, text: str, signs: Signs) -> None:
         self._text = text
-        self._grammar = grammar
+        self._signs = signs
         self._at = 0
 
     def call(self) -> tuple[str, str]:
@@ -60,8 +63,8 @@ class _Literals:
         name = tool_name(self._match(_NAME))
         if not name:
             raise NoCall
-        self.expect(self._grammar.opening)
-        arguments = self._pairs(self._grammar.separator, self._grammar.closing, 1)
+        self.expect(self._signs.opening)
+        arguments = self._pairs(self._signs.separator, self._signs.closing, 1)
         return name, json.dumps(arguments, ensure_ascii=False)
 
     def accept(self, text: str) -> bool:
@@ -121,11 +124,20 @@ class _Literals:
         for word, value in _WORDS.items():
             if self.accept(word):
                 return value
-        return json.loads(self._match(_NUMBER))
+        return self._number()
+
+    def _number(self) -> object:
+        literal = self._match(_NUMBER)
+        if len(literal) > MAX_FIGURES:
+            raise NoCall
+        number = json.loads(literal)
+        if not math.isfinite(number):
+            raise NoCall  # JSON has no number for it
+        return number
 
     def _string(self) -> str | None:
         """A string, if one comes next."""
-        quote = self._grammar.quote
+        quote = self._signs.quote
         if quote and self.accept(quote):
             end = self._text.find(quote, self._at)
             if end < 0:
@@ -143,9 +155,24 @@ class _Literals:
             letter = self._text[self._at]
             self._at += 1
             if letter == quote:
-                return "".join(letters)
-            if letter == "\\" and self._text[self._at : self._at + 1] in _ESCAPES:
-                letter = _ESCAPES[self._text[self._at]]
-                self._at += 1
-            letters.append(letter)
+                return _whole("".join(letters))
+            letters.append(self._escaped() if letter == "\\" else letter)
         raise NoCall
+
+    def _escaped(self) -> str:
+        """What stands behind a backslash; where that is no escape, it is a backslash like any other."""
+        kind = self._text[self._at : self._at + 1]
+        size = HEX_LENGTHS.get(kind, 0)
+        code = hex_code(self._text, self._at + 1, size) if size else None
+        if code is not None and code <= sys.maxunicode:
+            self._at += 1 + size
+            return chr(code)
+        if kind not in _ESCAPES:
+            return "\\"
+        self._at += 1
+        return _ESCAPES[kind]
+
+
+def _whole(text: str) -> str:
+    """With half surrogates put together; one that is alone is no character."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -91,13 +91,13 @@ def space(source: Input) -> Reading[None]:
 def ahead(source: Input, texts: Sequence[str]) -> Reading[str]:
     """Which of these comes next, unread; "" for none.  Where one begins another, the longer one stands first."""
     while True:
-        for index, text in enumerate(texts):
+        for text in texts:
             if source.held.startswith(text):
                 return text
             if not source.ended and text.startswith(source.held):
                 break
-            if index == len(texts) - 1:
-                return ""
+        else:
+            return ""
         yield None
 
 

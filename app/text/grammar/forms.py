@@ -1,7 +1,9 @@
 """From the form that is asked for to its grammar: read, checked and tried out, under limits of memory and time."""
 
 import json
+import math
 from collections.abc import Iterable
+from typing import NoReturn
 
 from app.dialogue import ThoughtTags
 from app.errors import FormError, TextError
@@ -45,6 +47,9 @@ def grammar_of(
         raise _refused(form, "It takes too much memory.") from error
     except TextError as error:
         raise _refused(form, "It takes too long to prepare.") from error
+    except ValueError as error:
+        # Nobody foresaw it, and it is still the fault of this one form.
+        raise _refused(form, f"It cannot be made a grammar: {error}.") from error
 
 
 def _made(
@@ -71,11 +76,20 @@ def _answer(form: Form, builder: Builder) -> int:
 
 def _decoded(source: str) -> object:
     try:
-        return json.loads(source)
+        return json.loads(source, parse_float=_finite, parse_constant=_no_number)
     except RecursionError as error:
         raise FormError("It is nested too deeply.") from error
     except ValueError as error:
         raise FormError(f"It is not JSON: {error}.") from error
+
+
+def _finite(literal: str) -> float:
+    number = float(literal)
+    return number if math.isfinite(number) else _no_number(literal)
+
+
+def _no_number(literal: str) -> NoReturn:
+    raise FormError(f"{literal[:24]} is no number that JSON can hold.")
 
 
 def _refused(form: Form, why: str) -> FormError:

@@ -6,11 +6,11 @@ set of characters, a range or a repetition that runs backwards, a rule that is d
 """
 
 import re
-from collections.abc import Mapping
 
 from app.errors import FormError
 from app.text.grammar.builder import Builder, Row
 from app.text.grammar.characters import LAST, others
+from app.text.grammar.notation import HEX_LENGTHS, REPEATS, hex_code
 
 MAX_DEPTH = 100
 """Parentheses within each other."""
@@ -20,10 +20,7 @@ _BLANK = re.compile(r"(?:[ \t]|#[^\r\n]*)*")
 _BLANK_LINES = re.compile(r"(?:[ \t\r\n]|#[^\r\n]*)*")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _NUMBER = re.compile(r"[0-9]+")
-_HEX = re.compile(r"[0-9A-Fa-f]+")
-_HEX_LENGTHS = {"x": 2, "u": 4, "U": 8}
 _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", **{sign: sign for sign in '\\"[]-'}}
-_SIMPLE: Mapping[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _MANY_DIGITS = 9
 
 
@@ -165,12 +162,12 @@ class _Reader:
             return self._checked(ord(sign))
         kind = self._here()
         self._at += 1
-        if kind in _HEX_LENGTHS:
-            digits = self._source[self._at : self._at + _HEX_LENGTHS[kind]]
-            if len(digits) < _HEX_LENGTHS[kind] or not _HEX.fullmatch(digits):
-                raise self._wrong(f"'\\{kind}' wants {_HEX_LENGTHS[kind]} hexadecimal digits")
-            self._at += len(digits)
-            return self._checked(int(digits, 16))
+        if kind in HEX_LENGTHS:
+            code = hex_code(self._source, self._at, HEX_LENGTHS[kind])
+            if code is None:
+                raise self._wrong(f"'\\{kind}' wants {HEX_LENGTHS[kind]} hexadecimal digits")
+            self._at += HEX_LENGTHS[kind]
+            return self._checked(code)
         if kind not in _ESCAPES:
             raise self._wrong(f"there is no escape '\\{kind}'")
         return _ESCAPES[kind]
@@ -185,8 +182,8 @@ class _Reader:
     def _times(self, blank: re.Pattern[str]) -> tuple[int, int | None]:
         sign = self._here()
         self._at += 1
-        if sign in _SIMPLE:
-            return _SIMPLE[sign]
+        if sign in REPEATS:
+            return REPEATS[sign]
         self._skip(blank)
         least = self._number()
         most: int | None = least

@@ -18,7 +18,8 @@ DEPTH = 24
 """How deep lists and objects of a value lie within each other where nothing is said of it."""
 
 _INDENT = 20
-_PLAIN = others([(0x01, 0x1F), (0x22, 0x22), (0x5C, 0x5C), (0x7F, 0x7F)])
+_PLAIN = others([(0x01, 0x1F), (0x22, 0x22), (0x5C, 0x5C), (0x7F, 0x7F), (0xD800, 0xDFFF)])
+"""What needs no escape and is a character: half surrogates are none."""
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
 _HALF = re.compile("[\ud800-\udfff]")
 _LONGEST_KEY = 200

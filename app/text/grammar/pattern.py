@@ -5,11 +5,12 @@ and is refused.  Within a JSON string some characters are written as escapes; `L
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from app.errors import FormError
 from app.text.grammar.builder import Builder, Row
 from app.text.grammar.characters import Ranges, joined, others
+from app.text.grammar.notation import HEX_LENGTHS, REPEATS, hex_code
 
 MAX_DEPTH = 50
 
@@ -25,10 +26,8 @@ _SETS = {
     "S": others(_SPACE),
 }
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v"}
-_HEX_LENGTHS = {"x": 2, "u": 4}
-_HEX = re.compile(r"[0-9A-Fa-f]+")
+_HEX_KINDS = frozenset("xu")
 _REPEAT = re.compile(r"\{([0-9]{1,6})(,([0-9]{0,6}))?\}")
-_SIMPLE: Mapping[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _ANYTHING = others([(10, 10), (13, 13), (0x2028, 0x2029)])
 
 Letters = Callable[[Iterable[tuple[int, int]]], int]
@@ -88,7 +87,7 @@ class _Reader:
         found = _REPEAT.match(self._source, self._at, self._end)
         if sign and sign in "*+?":
             self._at += 1
-            least, most = _SIMPLE[sign]
+            least, most = REPEATS[sign]
         elif found is not None:
             self._at = found.end()
             least = int(found[1])
@@ -167,12 +166,12 @@ class _Reader:
         self._at += 1
         if kind in _SETS:
             return _SETS[kind]
-        if kind in _HEX_LENGTHS:
-            digits = self._source[self._at : self._at + _HEX_LENGTHS[kind]]
-            if not _HEX.fullmatch(digits):
-                raise self._wrong(f"'\\{kind}' wants hexadecimal digits")
-            self._at += len(digits)
-            return ((int(digits, 16), int(digits, 16)),)
+        if kind in _HEX_KINDS:
+            number = hex_code(self._source, self._at, HEX_LENGTHS[kind])
+            if number is None:
+                raise self._wrong(f"'\\{kind}' wants {HEX_LENGTHS[kind]} hexadecimal digits")
+            self._at += HEX_LENGTHS[kind]
+            return ((number, number),)
         if kind.isalnum() and kind not in _CONTROL:
             raise self._wrong(f"'\\{kind}' is not supported")
         code = ord(_CONTROL.get(kind, kind))

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from app.dialogue import ThoughtTags
-from app.grammar.model import BYTES, Range
+from app.grammar.model import BYTES
 from app.text.control import ControlTokens
 from app.text.grammar.builder import Builder, Row
+from app.text.grammar.characters import without
 
 _GAP = 4
 """Characters of white space that may stand before an opening tag and behind a closing one."""
@@ -53,7 +54,7 @@ class Thoughts:
         states = [build.reserve("thoughts") for _ in closing]
         wanted = sorted(set(closing))
         last = max(BYTES - 1, *closing)
-        others = list(_gaps(wanted, last))
+        others = without([(0, last)], [(symbol, symbol) for symbol in wanted])
         for seen, state in enumerate(states):
             rows: list[Row] = [(build.symbols(others), states[0])]
             for symbol in wanted:
@@ -62,17 +63,6 @@ class Thoughts:
                 rows.append((item,) if after == len(closing) else (item, states[after]))
             build.define(state, *rows)
         return states[0]
-
-
-def _gaps(symbols: Sequence[int], last: int) -> Iterable[Range]:
-    """The symbols from 0 to `last` between these, in order."""
-    low = 0
-    for symbol in symbols:
-        if low < symbol:
-            yield low, symbol - 1
-        low = symbol + 1
-    if low <= last:
-        yield low, last
 
 
 def _overlap(closing: Sequence[int], seen: Sequence[int]) -> int:
