@@ -23,8 +23,10 @@ SETTINGS = Settings(when_full="summarise", system_prompt="Be brief.", sampling=G
 
 
 async def ask(service: ChatService, store: SqliteStore, chat: int, text: str) -> Message:
+    """Send, and wait for the answer and for what is done behind it."""
     assert await service.send(chat, text)
-    await until(lambda: not service.turn(chat).busy, "the end of the turn")
+    await until(lambda: chat not in service._turns, "the end of the turn")
+    await until(lambda: not service._summarising._running, "the summary")
     return (await store.messages(chat))[-1]
 
 
@@ -40,7 +42,6 @@ def test_a_full_chat_goes_on_with_a_summary(tmp_path: Path) -> None:
             chat = (await service.create()).id
             for number in range(4):
                 await ask(service, store, chat, f"{number} {QUESTION}")
-            await until(lambda: not service._summarising._running, "the summary")
             stands = await service.summary(chat)
             assert stands is not None
             assert stands.text == "".join(WRITTEN)
