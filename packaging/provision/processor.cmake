@@ -1,8 +1,15 @@
-# Read by core_only.cmake: leave out AMX where the compiler gets it wrong.  GCC 12 takes most of what is written to a tile
-# configuration for stores that nobody reads, and drops them; the first matrix instruction then ends the process with
-# SIGILL.  The program below does what ggml does; where there is no AMX, or no permission to use it, it does nothing.
+# Read by core_only.cmake: what of this processor is better left unused.
+include(CheckCXXCompilerFlag)
 include(CheckCXXSourceRuns)
 
+# With AVX512-FP16, ggml adds up half-precision vectors in steps of 128 numbers, and what is left over one by one, in
+# conversions made of shifts: a model with heads of 64 has nothing but leftovers, and each token costs two to three times
+# as much time for every token before it.  Without, the steps are of 64, and the sums are single precision.
+set(left_out avx512fp16)
+
+# AMX goes where the compiler gets it wrong.  GCC 12 takes most of what is written to a tile configuration for stores
+# that nobody reads, and drops them; the first matrix instruction then ends the process with SIGILL.  The program below
+# does what ggml does; where there is no AMX, or no permission to use it, it does nothing.
 if(NOT MSVC AND NOT CMAKE_CROSSCOMPILING AND NOT DEFINED TUTTI_TILES_WORK)
     set(CMAKE_REQUIRED_FLAGS "-O3 -march=native")
     check_cxx_source_runs("
@@ -39,9 +46,12 @@ int main() { return 0; }
     unset(CMAKE_REQUIRED_FLAGS)
 endif()
 
-if(NOT MSVC AND NOT TUTTI_TILES_WORK)
-    include(CheckCXXCompilerFlag)
-    foreach(feature amx-tile amx-int8 amx-bf16)
+if(NOT TUTTI_TILES_WORK)
+    list(APPEND left_out amx-tile amx-int8 amx-bf16)
+endif()
+
+if(NOT MSVC)
+    foreach(feature IN LISTS left_out)
         string(MAKE_C_IDENTIFIER "TUTTI_NO_${feature}" known)
         check_cxx_compiler_flag("-mno-${feature}" ${known})
         if(${known})
