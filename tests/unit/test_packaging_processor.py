@@ -1,4 +1,4 @@
-"""What the compiler gets wrong on this processor is left out of the compiled library."""
+"""What the compiler gets wrong on this processor, or ggml makes slow, is left out of the compiled library."""
 
 import shutil
 import subprocess
@@ -33,8 +33,20 @@ def options(folder: Path, known: str) -> str:
 
 
 @needs_cmake
-def test_a_compiler_that_gets_tiles_right_compiles_everything(tmp_path: Path) -> None:
-    assert options(tmp_path, "set(TUTTI_TILES_WORK ON)") == ""
+def test_a_compiler_that_gets_tiles_right_compiles_them(tmp_path: Path) -> None:
+    assert "amx" not in options(tmp_path, "set(TUTTI_TILES_WORK ON)")
+
+
+@needs_cmake
+@pytest.mark.parametrize("known", [True, False])
+def test_half_precision_in_vectors_is_left_out_where_the_compiler_has_it(
+    tmp_path: Path, known: bool
+) -> None:
+    """Heads of 64 fall out of its steps of 128: see processor.cmake."""
+    found = options(
+        tmp_path, f"set(TUTTI_TILES_WORK ON)\nset(TUTTI_NO_avx512fp16 {'ON' if known else 'OFF'})"
+    )
+    assert ("-mno-avx512fp16" in found) is known
 
 
 @needs_cmake
