@@ -52,17 +52,14 @@ class FakeGenerator:
     """What was fed for each chat."""
     context_tokens: int = 0
     """0 is a model that is not ready, and then nothing can be measured."""
+    measured: int = 0
+    """How often that was asked."""
 
     async def measure(self, request: Request) -> Measured | None:
         """A token for each word, and three around each message."""
         await asyncio.sleep(0)
-        if not self.context_tokens:
-            return None
-        starts, tokens = [], 0
-        for line in request.messages:
-            starts.append(tokens + 2)
-            tokens += len(line.content.split()) + 3
-        return Measured(tokens, tuple(starts))
+        self.measured += 1
+        return _measured(request) if self.context_tokens else None
 
     def fed_prompt(self, owner: int) -> FedPrompt | None:
         return self.prompts.get(owner)
@@ -84,7 +81,8 @@ class FakeGenerator:
                 await self._turn()
                 ended = True
                 written = sum(event.tokens for event in script if isinstance(event, Text | Thought))
-                yield Ended(FinishReason.STOP, Usage(10, written, 0))
+                read = _measured(request).tokens if self.context_tokens else 10
+                yield Ended(FinishReason.STOP, Usage(read, written, 0))
         finally:
             self.running -= 1
             self.closed_early += not ended
@@ -109,6 +107,14 @@ class FakeGenerator:
             await asyncio.sleep(0)
         else:
             await self.gate.acquire()
+
+
+def _measured(request: Request) -> Measured:
+    starts, tokens = [], 0
+    for line in request.messages:
+        starts.append(tokens + 2)
+        tokens += len(line.content.split()) + 3
+    return Measured(tokens, tuple(starts))
 
 
 @dataclass

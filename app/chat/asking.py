@@ -110,6 +110,8 @@ class Asking:
         history = await self._store.messages(conversation_id)
         stands = await self._standing(history)
         open_messages = context.sent(history, 0 if stands is None else stands.message_id + 1)
+        if not open_messages or summary.is_far(history[-1], open_messages[0].id, context_tokens):
+            return None
         asked = summary.instruction(context_tokens)
         lines = context.lines(self._system_prompt(conversation), open_messages, stands)
         request = replace(
@@ -127,17 +129,18 @@ class Asking:
         ends = (*measured.starts[1:], measured.tokens)
         sizes = [end - start for start, end in zip(measured.starts, ends, strict=True)]
         head = len(lines) - len(open_messages)
-        count = summary.stride(
+        wanted = summary.stride(
             [message.role for message in open_messages],
             sizes[head:-1],
             measured.starts[head],
             sizes[-1],
             context_tokens,
         )
-        if not count:
+        if not wanted:
             return None
-        covered = (*lines[: head + count], asked)
-        return Retelling(replace(request, messages=covered), open_messages[count - 1].id)
+        told = lines[head + wanted.start : head + wanted.stop]
+        covering = replace(request, messages=(*lines[:head], *told, asked))
+        return Retelling(covering, open_messages[wanted[-1]].id)
 
     @property
     def _leaves_out(self) -> bool:

@@ -2,7 +2,8 @@
 
 At most one at a time for each chat, as a request of the lowest class.  No turn waits for it: a chat that is full before
 its summary is there leaves out its oldest messages, and the summary is used from the next turn on.  One that fails or is
-cut off is dropped; after `TRIES` failures in a row the chat gets no more of them until the app is started again.
+cut off is dropped; after `TRIES` failures in a row the chat gets no more of them until the app is started again.  That its
+model was taken away is no failure of the chat.
 """
 
 import asyncio
@@ -77,7 +78,7 @@ class Summarising:
         """Have this one written and kept; whether it was."""
         text, ended = await self._answer(wanted.request)
         if ended is None or ended.reason is not FinishReason.STOP or is_blank(text):
-            self._failures[conversation_id] += 1
+            self._failures[conversation_id] += 1 if self._generator.context_tokens else 0
             _log.warning("chat %d: the summary was dropped: %s", conversation_id, _why(ended))
             return False
         kept = await self._store.add_summary(wanted.upto, text)

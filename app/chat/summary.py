@@ -12,6 +12,7 @@ context for each quarter that is written.
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from app.chat.models import ChatMessage, Message, Role, Summary
 from app.chat.summary_words import CLOSING, INSTRUCTION, OPENING
@@ -57,25 +58,42 @@ def standing(
     return next((one for one in reversed(summaries) if one.message_id < limit), None)
 
 
+def is_far(last: Message, first: int, context_tokens: int) -> bool:
+    """Whether the chat has room by what was counted for its last answer, so that nothing has to be measured.
+
+    `first` is the oldest message that no summary covers: where the answer was not shown that one, nothing was counted of it.
+    """
+    counted = last.usage.prompt_tokens
+    used = counted + last.usage.completion_tokens
+    return counted > 0 and last.sent_from <= first and used <= NEAR * context_tokens
+
+
 def stride(
     roles: Sequence[Role], sizes: Sequence[int], lead: int, asking: int, context_tokens: int
-) -> int:
-    """How many of these messages, from the oldest on, the next summary covers; 0 where none is wanted or possible.
+) -> range:
+    """Which of these messages the next summary is made of, to cover all up to the last of them; empty where none is wanted.
 
     `roles` and `sizes` (tokens) are of the messages that no summary covers yet, `lead` is what goes before them (system
     prompt, earlier summary), and `asking` the length of the instruction.  What is left begins with a question.  The
     request that writes the summary fits the context; where that cannot take all of it at once, another summary is
-    wanted after this one.
+    wanted after this one.  The oldest questions are passed over where one, with its answer, is too long for any request:
+    they do not fit the chat either, and those after them shall not be lost with them.
     """
-    if lead + sum(sizes) <= NEAR * context_tokens:
-        return 0
+    ends = [0, *accumulate(sizes)]
     questions = [index for index, role in enumerate(roles) if role is Role.USER]
+    borders = questions[1 : max(0, len(questions) - KEPT_TURNS) + 1]
     room = context_tokens - lead - asking - most_tokens(context_tokens)
-    found = 0
-    for border in questions[1 : max(0, len(questions) - KEPT_TURNS) + 1]:
-        if sum(sizes[:border]) > room:
+    first = 0
+    for border in borders:
+        if ends[border] - ends[first] <= room:
             break
-        found = border
-        if lead + sum(sizes[border:]) <= KEPT * context_tokens:
-            break
-    return found
+        first = border
+    found = first
+    if lead + ends[-1] - ends[first] > NEAR * context_tokens:
+        for border in borders:
+            if ends[border] - ends[first] > room:
+                break
+            found = max(found, border)
+            if lead + ends[-1] - ends[found] <= KEPT * context_tokens:
+                break
+    return range(first, found)

@@ -13,7 +13,7 @@ STANDS = "A summary stands for it."
 
 
 def test_it_is_shown_when_it_is_there_and_goes_when_it_is_not_wanted(with_desk):
-    answer = [Text(LONG)]
+    answer = [Text(LONG, tokens=40)]
     generator = FakeGenerator(scripts=[answer, answer, answer, [Text("Of words.")]])
     generator.context_tokens = 300
 

@@ -1,6 +1,7 @@
 """How far summaries reach, for chats of any shape: what stays, what fits, and that the border only moves on."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,23 +31,27 @@ def roles_of(messages: Sequence[Message]) -> list[Role]:
 @given(TALK, CONTEXT, LEAD)
 def test_what_is_covered_and_what_stays(sizes: list[int], tokens: int, lead: int) -> None:
     messages = talk(len(sizes))
-    count = summary.stride(roles_of(messages), sizes, lead, ASKING, tokens)
+    told = summary.stride(roles_of(messages), sizes, lead, ASKING, tokens)
     most = summary.most_tokens(tokens)
     if lead + sum(sizes) <= summary.NEAR * tokens:
-        assert count == 0, "nothing is covered before there is need"
-    if count == 0:
+        assert not told, "nothing is covered before there is need"
+    if not told:
         return
-    left = messages[count:]
+    left = messages[told.stop :]
     assert left[0].role is Role.USER
     assert roles_of(left).count(Role.USER) >= summary.KEPT_TURNS
-    assert lead + sum(sizes[:count]) + ASKING + most <= tokens, "the request fits"
+    room = tokens - lead - ASKING - most
+    assert sum(sizes[told.start : told.stop]) <= room, "the request fits"
+    questions = [at for at in range(1, told.start + 1) if messages[at].role is Role.USER and at > 1]
+    for start, end in pairwise([0, *questions]):
+        assert sum(sizes[start:end]) > room, "only what is too long by itself is passed over"
 
 
 @given(TALK, CONTEXT, LEAD)
 def test_no_more_is_covered_than_it_takes(sizes: list[int], tokens: int, lead: int) -> None:
     messages = talk(len(sizes))
-    count = summary.stride(roles_of(messages), sizes, lead, ASKING, tokens)
-    earlier = [at for at in range(1, count) if messages[at].role is Role.USER and at > 1]
+    told = summary.stride(roles_of(messages), sizes, lead, ASKING, tokens)
+    earlier = [at for at in told[1:] if messages[at].role is Role.USER and at > 1]
     if earlier:
         assert lead + sum(sizes[earlier[-1] :]) > summary.KEPT * tokens
 
@@ -64,11 +69,12 @@ def test_one_summary_after_the_other_moves_on_until_the_chat_fits(
         upto = 0 if stands is None else stands.message_id
         open_messages = context.sent(messages, upto + 1)
         left = [by_id[message.id] for message in open_messages]
-        count = summary.stride(roles_of(open_messages), left, head, ASKING, tokens)
-        if count == 0:
+        told = summary.stride(roles_of(open_messages), left, head, ASKING, tokens)
+        if not told:
             break
-        assert open_messages[count - 1].id > upto, "the border moves on"
-        stands = Summary(1, open_messages[count - 1].id, "")
+        assert told.start == 0, "nothing is passed over"
+        assert open_messages[told[-1]].id > upto, "the border moves on"
+        stands = Summary(1, open_messages[told[-1]].id, "")
         assert summary.standing([stands], messages) == stands
         head = lead + summary.most_tokens(tokens)
     else:

@@ -29,12 +29,16 @@ CHATS = 3
 EARLIER = "and so on " * 20
 FULL = 500
 """Tokens (words, in short) of a context that is nearly full of what stands in each chat before."""
+USED = 400
+"""Tokens that are counted for every prompt: so many that a summary is wanted."""
 EVENTS = st.one_of(
     st.builds(Waiting, st.integers(0, 3)),
-    st.builds(Reading, st.integers(0, 9), st.just(9), st.just(2)),
+    st.builds(Reading, st.integers(0, 9), st.just(USED), st.just(2)),
     st.builds(Text, st.text("ab \n\x00\ud800", max_size=4), st.integers(0, 3)),
 )
-ENDS = st.builds(Ended, st.sampled_from(FinishReason), st.just(Usage(9, 5, 2)), st.just("Words."))
+ENDS = st.builds(
+    Ended, st.sampled_from(FinishReason), st.just(Usage(USED, 5, 2)), st.just("Words.")
+)
 SCRIPTS = st.lists(
     st.builds(
         lambda events, end: [*events, *end],

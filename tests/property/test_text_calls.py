@@ -171,6 +171,7 @@ NO_CALLS = [
     ("gemma", '<|tool_call>call:f{a:<|"|>}<tool_call|>'),
     ("python", "<|tool_call_start|>[f(a=1e999)]<|tool_call_end|>"),
     ("python", f"<|tool_call_start|>[f(a={'9' * 401})]<|tool_call_end|>"),
+    ("python", f"<|tool_call_start|>[f(a={'9' * 310})]<|tool_call_end|>"),
     ("bare", '{"answer": {"name": "get_weather"}}'),
     ("bare", "plain"),
 ]

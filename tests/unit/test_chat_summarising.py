@@ -82,7 +82,7 @@ class Writer(FakeGenerator):
             self.scripts = [self.summaries[min(len(self.asides), len(self.summaries)) - 1]]
         else:
             self.turns.append(lines)
-            self.scripts = [[Text(f"a{len(self.turns) - 1} {LONG}")]]
+            self.scripts = [[Text(f"a{len(self.turns) - 1} {LONG}", tokens=41)]]
         async for event in super().generate(request):
             yield event
 
@@ -120,6 +120,7 @@ def test_a_chat_that_is_nearly_full_goes_on_with_a_summary(run: Callable[[Scenar
         chat = await room.chat(2)
         await room.settled()
         assert room.generator.asides == [], "nothing is written before there is need"
+        assert room.generator.measured == 0, "nor is the whole chat measured after every answer"
         await room.ask(chat, "q2")
         await room.settled()
         messages = await room.store.messages(chat)
@@ -206,6 +207,50 @@ def test_one_that_comes_to_nothing_is_dropped_and_not_tried_for_ever(
         assert await room.service.summary(chat) is None
         assert heads(room.generator.turns[-1])[1] == "q0", "it is the generator's to leave out"
         assert caplog.text.count("the summary was dropped") == TRIES
+
+    run(scenario)
+
+
+def test_a_model_that_was_taken_away_is_no_failure(run: Callable[[Scenario], None]) -> None:
+    async def scenario(room: Room) -> None:
+        room.generator.summaries = [[Ended(FinishReason.ERROR, Usage(), "The model was unloaded.")]]
+        room.generator.hold = asyncio.Event()
+        chat = await room.chat(2)
+        for number in range(TRIES):
+            await room.ask(chat, f"q{number}")
+            await room.until(lambda number=number: len(room.generator.asides) > number)
+            room.generator.context_tokens = 0
+            room.generator.hold.set()
+            await room.settled()
+            room.generator.context_tokens = ROOM
+            room.generator.hold.clear()
+        room.generator.hold.set()
+        room.generator.summaries = [[Text(SUMMARY)]]
+        await room.ask(chat, "and now")
+        await room.settled()
+        stands = await room.service.summary(chat)
+        assert stands is not None
+        assert stands.text == SUMMARY
+
+    run(scenario)
+
+
+def test_a_question_that_no_request_can_hold_is_passed_over(
+    run: Callable[[Scenario], None],
+) -> None:
+    async def scenario(room: Room) -> None:
+        chat = (await room.service.create()).id
+        await room.ask(chat, "q0 " + "far too long " * 60)
+        await room.ask(chat, "q1")
+        await room.ask(chat, "q2")
+        await room.settled()
+        assert room.generator.asides == [], "what is left of the chat has room"
+        await room.ask(chat, "q3")
+        await room.settled()
+        (asked,) = room.generator.asides
+        assert heads(asked) == ["Be", "q1", "a1", "Now"]
+        messages = await room.store.messages(chat)
+        assert await room.service.summary(chat) == Summary(chat, messages[3].id, SUMMARY)
 
     run(scenario)
 

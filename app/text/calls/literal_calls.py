@@ -130,10 +130,9 @@ class _Literals:
         literal = self._match(_NUMBER)
         if len(literal) > MAX_FIGURES:
             raise NoCall
-        number = json.loads(literal)
-        if not math.isfinite(number):
+        if not math.isfinite(float(literal)):
             raise NoCall  # JSON has no number for it
-        return number
+        return json.loads(literal)
 
     def _string(self) -> str | None:
         """A string, if one comes next."""
