@@ -36,11 +36,15 @@ class StrictBackend(FakeBackend):
         assert 0 < batch.size <= self.info.batch
         assert int(np.count_nonzero(batch.outputs)) <= self._most_outputs
         assert not self._stateless & set(batch.sequences.tolist()), "a fork without its state"
-        if self._calls in self._refusals:
+        if self._refuses(batch):
             return DecodeResult.NO_ROOM
         result = super().decode(batch)
         assert result is not DecodeResult.INVALID
         return result
+
+    def _refuses(self, batch: Batch) -> bool:
+        """Whether this call finds no room."""
+        return self._calls in self._refusals
 
     def copy(self, source: int, target: int, start: int, end: int) -> None:
         assert self.span(target) == (-1, -1) or start == self.span(target)[1] + 1

@@ -16,6 +16,7 @@ class TroubledBackend(StrictBackend):
         super().__init__(**facts)
         self._damaged = damaged
         self._taken = 0
+        self._refused_alone = False
         self.troubled = False
         """Whether the last decode did less than it was asked for."""
 
@@ -35,6 +36,17 @@ class TroubledBackend(StrictBackend):
         result = super().decode(batch)
         self.troubled = result is not DecodeResult.DONE
         return result
+
+    def _refuses(self, batch: Batch) -> bool:
+        """A sequence that has the pool for itself finds no room once at most: it comes back in one piece, and if that
+        does not fit either, then nothing does."""
+        if not super()._refuses(batch):
+            return False
+        alone = len({*self.all_held(), *batch.sequences.tolist()}) == 1
+        if alone and self._refused_alone:
+            return False
+        self._refused_alone |= alone
+        return True
 
     def copy(self, source: int, target: int, start: int, end: int) -> None:
         assert source != target
