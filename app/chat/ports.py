@@ -22,6 +22,7 @@ from app.chat.models import (
     Usage,
 )
 from app.chat.urgency import Urgency
+from app.chat.withheld import Withheld
 from app.dialogue import ChatLine
 from app.grammar.model import Form
 from app.prompting import FedPrompt, PromptText, Rehearsal, TemplateSet
@@ -41,7 +42,8 @@ class Request:
     with `ignore_eos`.
     `sampling_open` names the fields of `sampling` that nobody has chosen: there the model's own recommended values
     count.  With `top_logprobs` the text comes with the likelihoods of its tokens, and of so many others at each place.
-    `urgency` may be changed by whoever asked while the request runs.  `owner` is the number of the chat whose state
+    `urgency` may be changed by whoever asked while the request runs, and who ends it early finds in `withheld` what was
+    written and not told yet.  `owner` is the number of the chat whose state
     this becomes, so that it can be kept over a restart and forgotten with the chat; 0 is nobody's.
     `toolbox` are the tools that the model may call; it is whoever asked that runs them.
     `aside`: the answer is no turn of its chat, so its prompt is not the chat's last one.
@@ -53,6 +55,7 @@ class Request:
     stop: tuple[str, ...] = ()
     ignore_eos: bool = False
     urgency: Urgency = field(default_factory=Urgency, compare=False)
+    withheld: Withheld = field(default_factory=Withheld, compare=False)
     owner: int = 0
     thinking: bool | None = None
     effort: str = ""
@@ -198,7 +201,8 @@ class Generator(Protocol):
     def generate(self, request: Request) -> AsyncIterator[Event]:
         """Yield events, `Ended` last and exactly once.
 
-        Closing the iterator early (or cancelling the task that runs it) stops the request and frees its cells.
+        Closing the iterator early (or cancelling the task that runs it) stops the request and frees its cells; text that
+        is held back then is in `request.withheld`, to be taken before.
         Never raises an AppError: a refusal (a prompt that does not fit, no model) is an `Ended` with its words,
         before any text.  Text events may come at most once per engine step.
         """

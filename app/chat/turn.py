@@ -1,7 +1,7 @@
 """One turn: a request to the generator, and the answer's row in the store.
 
-A turn ends exactly once, by its stream or by `stop`; from that moment nothing that the stream still delivers is
-taken.  The text that was told to listeners is the text that is stored.
+A turn ends exactly once, by its stream or by `stop`, which takes what was held back; from that moment nothing that the
+stream still delivers is taken.  The text that was told to listeners is the text that is stored.
 """
 
 import asyncio
@@ -32,6 +32,7 @@ from app.chat.ports import (
     Waiting,
 )
 from app.chat.urgency import Urgency
+from app.chat.withheld import Withheld
 from app.errors import AppError, StoreError
 from app.prompting import FedPrompt
 from app.tasks import Tasks
@@ -79,6 +80,7 @@ class Turn:
         self._timer: asyncio.TimerHandle | None = None
         self._keeping = False
         self._sending = Sending()
+        self._withheld = Withheld()
 
     @property
     def state(self) -> TurnState:
@@ -98,6 +100,9 @@ class Turn:
     def stop(self) -> None:
         """End it now, with the text so far.  Does nothing when it is over."""
         if not self.is_over:
+            for event in self._withheld.take():
+                if isinstance(event, Text | Thought):
+                    self._take(event)
             self._end(Ended(FinishReason.CANCELLED, self._answer.usage))
             if self._reader is not None:
                 self._reader.cancel()
@@ -110,7 +115,7 @@ class Turn:
 
     async def run(self, request: Request, sending: Sending = Sending()) -> Message:
         """Write the answer; returns it as it is stored.  Raises StoreError where not even its row could be made."""
-        self._sending = sending
+        self._sending, self._withheld = sending, request.withheld
         store, chat = self._ports.store, self.conversation_id
         row = self._row = await store.add_message(chat, Role.ASSISTANT, "", Status.STREAMING)
         self._ports.emit(MessageAdded(row))

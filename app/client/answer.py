@@ -77,6 +77,14 @@ class Answer:
                     told += [*self._take(), self._end(event)]
         return told + self._take()
 
+    def rest(self) -> list[Event]:
+        """What was held back of an answer that its reader ends here; nothing is fed any more.
+
+        Without half a character: it was the reader who cut it, not the model.
+        """
+        self._flush(cut=True, ragged=False)
+        return self._take()
+
     def remembered(self) -> list[tuple[str, tuple[int, ...]]]:
         """The answer and its reasoning as they were told, each with the ids that were fed for exactly this text; an answer
         with its calls as a whole.
@@ -112,9 +120,9 @@ class Answer:
                 over=self.stopped,
             )
 
-    def _flush(self, *, cut: bool) -> None:
+    def _flush(self, *, cut: bool, ragged: bool = True) -> None:
         """What was held back; `cut`: it was not the model that ended the answer."""
-        parts = self._split.feed(self._stream.flush()) + self._split.flush()
+        parts = self._split.feed(self._stream.flush(ragged=ragged)) + self._split.flush()
         self._grow(parts)
         if self._calls is not None:
             self._hear(self._calls.flush(cut=cut, stopped=self.stopped))

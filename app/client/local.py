@@ -8,8 +8,7 @@ dropped instead of closed still stops its request on any event loop.
 """
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePath
@@ -18,13 +17,13 @@ from app import modelfile
 from app.chat.model_state import EngineStatus, ModelPhase, ModelState
 from app.chat.ports import Ended, Event, LeftOut, Measured, Request, Waiting
 from app.client.advice import advice
-from app.client.answer import STARTING_AGAIN, Answer
+from app.client.answer import STARTING_AGAIN
 from app.client.fed import FedPrompts
 from app.client.idle import IdleWatch
 from app.client.kept_states import delete_states
+from app.client.listening import listening
 from app.client.pair import MEANS, Means, OwnTemplate, Pair
 from app.client.prompt_format import LocalPromptFormat
-from app.client.stream import EngineStream
 from app.client.written import Written
 from app.counters import Counters
 from app.errors import AppError, ModelError, StoreError
@@ -169,11 +168,13 @@ class LocalModel:
             self._fed.remember(chat, FedPrompt(pair.loaded.fingerprint, stream.prompt))
             if pair is self._pair:
                 self._show(replace(self._state, notes=pair.notes))
-            with _listening(pair, stream, answer, request):
+            with listening(pair, stream, answer, request) as untold:
                 if left_out:
                     yield LeftOut(left_out)
                 while not answer.ended:
-                    for event in answer.feed(await stream.events()):
+                    untold.extend(answer.feed(await stream.events()))
+                    while untold:
+                        event = untold.popleft()
                         if isinstance(event, Ended):
                             pair.keep(answer, request.owner)
                         yield event
@@ -376,18 +377,3 @@ def _own_template(overrides: Overrides | None, path: str) -> OwnTemplate:
         return OwnTemplate(notes=(str(error),))
     except OSError:
         return OwnTemplate()
-
-
-@contextlib.contextmanager
-def _listening(
-    pair: Pair, stream: EngineStream, answer: Answer, request: Request
-) -> Iterator[None]:
-    """The engine hears of every change of urgency; whatever ends it, it is told, and what was written is remembered."""
-    leave = request.urgency.watch(stream.set_priority)
-    try:
-        yield
-    finally:
-        leave()
-        stream.close()
-        if not answer.ended:
-            pair.keep(answer, request.owner)

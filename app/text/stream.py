@@ -88,10 +88,15 @@ class TextStream:
         piece = self._vocabulary.piece(token) if symbol is None else symbol.encode()
         return self._release(self._decoder.decode(piece))
 
-    def flush(self) -> str:
-        """The text that was held back; to be called when the answer is over, for whatever reason."""
+    def flush(self, *, ragged: bool = True) -> str:
+        """The text that was held back; to be called when the answer is over, for whatever reason.
+
+        Half a character is one U+FFFD, or nothing where the end may not be `ragged`.
+        """
         if self.stopped:
             return ""
+        if not ragged:
+            self._decoder.reset()
         text = self._release(self._decoder.decode(b"", final=True))
         if not self.stopped:
             text += self._held
