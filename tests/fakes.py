@@ -52,6 +52,8 @@ class FakeGenerator:
     """What was fed for each chat."""
     context_tokens: int = 0
     """0 is a model that is not ready, and then nothing can be measured."""
+    held_back: Script = ()
+    """What is written and not told, all the time that an answer runs."""
     measured: int = 0
     """How often that was asked."""
 
@@ -72,6 +74,7 @@ class FakeGenerator:
         self.requests.append(request)
         self.running += 1
         ended = False
+        withdraw = request.withheld.offer(lambda: self.held_back)
         try:
             for event in script:
                 await self._turn()
@@ -84,6 +87,7 @@ class FakeGenerator:
                 read = _measured(request).tokens if self.context_tokens else 10
                 yield Ended(FinishReason.STOP, Usage(read, written, 0))
         finally:
+            withdraw()
             self.running -= 1
             self.closed_early += not ended
 

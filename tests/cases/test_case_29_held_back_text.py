@@ -14,7 +14,7 @@ from tests.cases.playing import play
 from tests.cases.whole import open_tabs, over, until
 from tests.gui.conftest import Drive
 from tests.gui.desk import close_desk
-from tests.played_model import PATH, Made
+from tests.played_model import Made
 from tests.scripted_children import VOCABULARY
 
 pytestmark = pytest.mark.slow
@@ -48,7 +48,8 @@ def test_the_same_text_is_stored_however_it_ends(
     text, reasoning = whole
 
     async def scenario() -> None:
-        made = Made(path=PATH, vocabulary=vocabulary)  # type: ignore[arg-type]
+        made = Made()
+        made.texts.greetings = (vocabulary,)
         played = await play(made)
         pages = await open_tabs(played.desk, len(ENDS))
         asked = {}

@@ -395,6 +395,31 @@ def test_stop_keeps_what_was_shown(run: Callable[..., None]) -> None:
     run(scenario, (Reading(7, 7, 3), Text("Result: "), Text("##"), Text("late")))
 
 
+@pytest.mark.parametrize("quits", [False, True])
+def test_stop_takes_what_was_held_back(run: Callable[..., None], quits: bool) -> None:
+    """Case 29: also when the app quits."""
+
+    async def scenario(room: Room) -> None:
+        gate = room.gated()
+        room.generator.held_back = (Thought("</thi"), Text("##"), Ended(FinishReason.STOP, Usage()))
+        chat = await room.chat()
+        await room.service.send(chat, "go")
+        gate.release()
+        await room.until(lambda: room.of(TextAppended))
+        if quits:
+            await room.service.close()
+        else:
+            room.service.stop(chat)
+            room.service.stop(chat)
+            await room.idle(chat)
+        answer = (await room.store.messages(chat))[-1]
+        assert (answer.text, answer.reasoning) == ("Result: ##", "</thi")
+        assert (answer.status, answer.finish) == (Status.STOPPED, FinishReason.CANCELLED)
+        assert room.shown(answer.id) == answer.text
+
+    run(scenario, (Text("Result: "), Text("late")))
+
+
 def test_stop_before_the_first_token_then_send(run: Callable[..., None]) -> None:
     async def scenario(room: Room) -> None:
         gate = room.gated()

@@ -81,6 +81,23 @@ def test_text_that_was_held_back_comes_out_in_every_way_to_end(reason: FinishRea
     assert told == [Text("##", 0), Ended(reason, Usage(), "words")]
 
 
+def test_what_a_reader_left_early_is_what_was_held_back_without_half_a_character() -> None:
+    made = answer("###END")
+    made.feed(tokens("Result: ##"))
+    assert made.rest() == [Text("##", 0)]
+    assert made.rest() == []
+    assert made.remembered() == [("Result: ##", tuple(b"Result: ##"))]
+    made = answer("###END")
+    assert shown(made.feed(tokens("€#".encode()[:2]))) == ""
+    assert made.rest() == []
+
+
+def test_a_stop_string_that_was_met_leaves_nothing_held_back() -> None:
+    made = answer("END")
+    made.feed(tokens("abEND"))
+    assert made.rest() == []
+
+
 def test_a_stop_string_ends_the_text_and_what_follows_is_no_part_of_it() -> None:
     made = answer("END")
     assert made.feed(tokens("abEN")) == [Text("ab", 4)]

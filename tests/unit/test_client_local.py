@@ -35,7 +35,7 @@ from app.wire import (
     TextFailed,
     Usage,
 )
-from tests.played_model import LOADS, PATH, Made, after, ask, ends
+from tests.played_model import LOADS, PATH, Made, after, ask, collect, ends
 from tests.scripted_children import (
     END,
     LOADED,
@@ -46,6 +46,8 @@ from tests.scripted_children import (
     turns,
     until,
 )
+
+THINK = ThoughtTags("<think>", "</think>")
 
 # --- answers -------------------------------------------------------------------------------------------------
 
@@ -114,6 +116,51 @@ def test_an_answer_that_was_left_is_remembered_as_far_as_it_was_shown() -> None:
         render = made.texts.last.sent[-1]
         assert isinstance(render, Render)
         assert render.lines[1].ids == tuple(b"Good")
+        await made.model.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("dead", [False, True])
+def test_who_leaves_an_answer_may_take_what_was_held_back(dead: bool) -> None:
+    """Case 29: it is remembered as part of the answer, also where the engine died meanwhile."""
+
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        request = ask("hi", stop=("###END",))
+        task = begin(collect(made.model.generate(request)))
+        await turns()
+        made.write("Result: ##")
+        await turns()
+        if dead:
+            made.engine.die()
+            await turns()
+        assert request.withheld.take() == [Text("##", 0)]
+        task.cancel()
+        await turns()
+        assert task.cancelled()
+        assert made.model.fed("Result: ##") == tuple(b"Result: ##")
+        assert request.withheld.take() == ()
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_events_on_their_way_come_before_what_was_held_back() -> None:
+    async def scenario() -> None:
+        made = Made()
+        made.texts.greetings = (replace(VOCABULARY, thinking=Thinking((THINK,))),)
+        await made.model.load(PATH)
+        request = ask("hi", stop=("###END",))
+        events = made.model.generate(request)
+        first = begin(after(events))
+        await turns()
+        made.write("<think>Well.</think>Result: ##")
+        assert await first == Thought("Well.", 0)
+        assert request.withheld.take() == [Text("Result: ", 30), Text("##", 0)]
+        await events.aclose()
+        assert request.withheld.take() == ()
         await made.model.close()
 
     run(scenario())
@@ -588,8 +635,7 @@ def test_a_file_is_looked_at_and_nothing_ends_for_it(tmp_path: Path) -> None:
 def test_reasoning_is_told_apart_and_given_back_with_its_own_ids() -> None:
     async def scenario() -> None:
         made = Made()
-        tags = ThoughtTags("<think>", "</think>")
-        made.texts.greetings = (replace(VOCABULARY, thinking=Thinking((tags,))),)
+        made.texts.greetings = (replace(VOCABULARY, thinking=Thinking((THINK,))),)
         await made.model.load(PATH)
         task = await made.ask("hi")
         made.write("<think>\nWell.\n</th")

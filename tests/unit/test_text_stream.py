@@ -105,6 +105,13 @@ def test_held_text_comes_out_at_the_end() -> None:
     assert outputs == ["Result: ", "##"]
 
 
+def test_half_a_character_is_left_out_where_the_end_may_not_be_ragged() -> None:
+    stream = TextStream(vocabulary_of([b"ok #", b"\xe4\xbd"]), ["#!"])
+    assert (stream.feed(0), stream.feed(1)) == ("ok ", "")
+    assert stream.flush(ragged=False) == "#"
+    assert stream.held == 0
+
+
 def test_an_empty_stop_string_is_no_stop_string() -> None:
     outputs, stream = play(["a", "b"], [""])
     assert outputs == ["a", "b", ""]
