@@ -9,7 +9,7 @@ from app.chat.ports import Text
 from app.wire import Abort, FinishReason
 from tests.api.harness import read_stream
 from tests.cases.whole import served
-from tests.played_model import PATH, Made, ask
+from tests.played_model import PATH, Made
 from tests.scripted_children import begin, run, turns, until
 
 LONG = "ab" * 5_000
@@ -67,22 +67,13 @@ def test_text_comes_as_soon_as_it_cannot_begin_a_stop_string(
     async def scenario() -> None:
         made = Made()
         await made.model.load(PATH)
-        events = made.model.generate(ask("the question", stop=(stop,)))
-        told: list[str] = []
-
-        async def read() -> None:
-            async for event in events:
-                if isinstance(event, Text):
-                    told.append(event.text)
-
-        task = begin(read())
-        await turns()
+        task = await made.ask("the question", stop=(stop,))
         for piece in pieces:
             made.write(piece)
             await turns()
         made.write("", end=FinishReason.STOP)
-        await task
-        assert "|".join(told) == shown
+        told = await task
+        assert "|".join(event.text for event in told if isinstance(event, Text)) == shown
         await made.model.close()
 
     run(scenario())

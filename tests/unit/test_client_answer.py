@@ -147,3 +147,12 @@ def test_left_anywhere_the_remembered_ids_are_those_of_the_shown_text(text: str,
     told = [event for token in tokens(text)[:cut] for event in made.feed([token])]
     expected = [(shown(told), tuple(shown(told).encode()))] if shown(told) else []
     assert made.remembered() == expected
+
+
+@given(st.text(alphabet="a#<é", max_size=20), st.integers(0, 20))
+def test_left_anywhere_it_is_the_text_of_an_answer_that_ended_there(text: str, cut: int) -> None:
+    written, stop = tokens(text[:cut]), ("##a", "é<")
+    left, ended = answer(*stop), answer(*stop)
+    told = [*left.feed(written), *left.rest()]
+    assert shown(told) == shown(ended.feed([*written, end()]))
+    assert left.remembered() == ended.remembered()

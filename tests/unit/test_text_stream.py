@@ -1,4 +1,4 @@
-"""Characters cut into tokens, bytes that never become one, stop strings across borders (cases 25, 26, 28, 29)."""
+"""Characters cut into tokens, bytes that never become one, stop strings across borders (case 25, case 26, case 28, case 29)."""
 
 import struct
 from collections.abc import Sequence
