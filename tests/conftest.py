@@ -4,6 +4,7 @@ import gc
 import ipaddress
 import logging
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ from app import paths
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # As in the engine's process: OpenMP threads that spin on busy cores cost a factor of ten and more.
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
+# Where the tests were started in the background, Ctrl+C is ignored, and every process that they start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 hypothesis.settings.register_profile("tutti", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("tutti")
 
