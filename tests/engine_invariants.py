@@ -78,7 +78,8 @@ class Invariants:
         assert self._urgent <= begun, "an urgent request was not begun"
         self._urgent.clear()
         waits = [name for name in active & self._running if name not in told]
-        if len(active | self._running) <= self._engine.most_rows:
+        # One whose prompt was in the pool may come, write its only token and go within the step.
+        if len(active | self._running | told) <= self._engine.most_rows:
             assert not waits, "a row was left out although there was room for it"
         self._fewest = min(self._fewest, self._engine.most_rows)
         # The front chat always writes; the others share what is left, each new one first.
