@@ -22,10 +22,11 @@ class RecentHits:
 class Counters:
     """The engine's state after a step; totals count from the start of the process.
 
-    `read` are prompt tokens evaluated, `reused` prompt tokens found in the pool, `prompt` their sum over all
-    requests that began reading; what a warm-up read counts as read by the request that it was for.  `cells_used` counts all cells in use, `cells_kept` those of them that only idle
-    chats hold: a cache that is given up when room is wanted.  `rows` are the decode rows and `chunk` the prefill tokens of the last step,
-    `step_ms` its length and `decode_ms` the part of it inside llama.cpp.
+    `read` are prompt tokens evaluated, `reused` prompt tokens found in the pool, `prompt` their sum over all requests
+    that began reading; what a warm-up read counts as read by the request that it was for. `cells_used` counts all
+    cells in use, `cells_kept` those of them that only idle chats hold: a cache that is given up when room is wanted.
+    `rows` are the decode rows and `chunk` the prefill tokens of the last step, `step_ms` its length and `decode_ms`
+    the part of it inside llama.cpp.
     """
 
     steps: int = 0

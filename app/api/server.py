@@ -35,8 +35,9 @@ _BACKLOG = 128
 class Times:
     """In seconds.
 
-    `head`: a client that has not sent the whole head of a request after this time is dropped.  `keep_alive`: a stream is never silent for longer (clients are promised 15).  `stall`: a client that has not
-    taken what was written for it after this time is dropped.  `stop`: what has not closed by then is cut.
+    `head`: a client that has not sent the whole head of a request after this time is dropped.  `keep_alive`: a stream
+    is never silent for longer (clients are promised 15).  `stall`: a client that has not taken what was written for
+    it after this time is dropped.  `stop`: what has not closed by then is cut.
     """
 
     head: float = 30.0

@@ -1,8 +1,8 @@
 """The bytes of an answer: events of a stream, or one JSON object.  Sans-IO.
 
 All JSON is ASCII, so that a line separator inside a text cannot be taken for the end of an event by any reader.
-A stream is: `opening` (the role), one `text` (or `thought`, or `call`) for each piece, `closing` (the finish reason, the usage if it was asked for,
-`[DONE]`), or at any point `failure` and nothing after it.
+A stream is: `opening` (the role), one `text` (or `thought`, or `call`) for each piece, `closing` (the finish reason, the
+usage if it was asked for, `[DONE]`), or at any point `failure` and nothing after it.
 """
 
 import json

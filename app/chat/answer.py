@@ -122,9 +122,8 @@ class Answer:
         return text
 
     def _add(self, text: str, pieces: list[str]) -> None:
-        if (
-            not pieces
-        ):  # the thoughts begin, or the answer after them: each by itself goes in circles or not
+        if not pieces:
+            # The thoughts begin, or the answer after them: each by itself goes in circles or not.
             self._repetition = Repetition()
         pieces.append(text)
         self._repetition.feed(text)

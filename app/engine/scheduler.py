@@ -25,9 +25,10 @@ class Pace:
     """How a step's time is spent.
 
     While others are writing, a step may take `gap` times as long as one without prefill, at the longest; alone,
-    reading may take `alone_seconds`, which bounds how late a new request or a cancel is heard, but for steps that are too
-    small to be quick.  `floor` tokens are always read, so that reading never starves.  The gap is `urgent` times as long while the prompt that is read is more
-    urgent than all that is written: somebody looks at that chat, and nobody at the others.
+    reading may take `alone_seconds`, which bounds how late a new request or a cancel is heard, but for steps that
+    are too small to be quick.  `floor` tokens are always read, so that reading never starves.  The gap is `urgent`
+    times as long while the prompt that is read is more urgent than all that is written: somebody looks at that chat,
+    and nobody at the others.
     """
 
     gap: float = 3.0
