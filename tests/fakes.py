@@ -214,6 +214,7 @@ class FakeModelHost:
         """Paths that are no models, and why."""
         self.loads: list[str] = []
         self.unloads = 0
+        self.retitled = 0
         self.closed = False
         self._listeners: list[Callable[[ModelState], None]] = []
 
@@ -234,6 +235,9 @@ class FakeModelHost:
     async def load(self, path: str) -> None:
         self.loads.append(path)
         self.move(phase=ModelPhase.LOADING, path=path, fraction=0.0)
+
+    def retitle(self) -> None:
+        self.retitled += 1
 
     async def unload(self) -> None:
         self.unloads += 1

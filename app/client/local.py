@@ -42,7 +42,7 @@ class LocalModel:
 
     `load_params` says how a file is to be loaded; it may read the file, for it is called on a thread.  With `path` the
     first request loads that file.  `states_folder` is where the states of chats may lie ("": nowhere), `overrides` the
-    templates that the user wrote.
+    templates that the user wrote, `title` what the model in a file is called.
     """
 
     def __init__(
@@ -52,14 +52,16 @@ class LocalModel:
         path: str = "",
         states_folder: str = "",
         overrides: Overrides | None = None,
+        title: Callable[[str], str] = lambda path: PurePath(path).stem,
         means: Means = MEANS,
     ) -> None:
         self._load_params = load_params
         self._states_folder = states_folder
         self._overrides = overrides
+        self._title = title
         self._means = means
         phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
-        self._state = ModelState(phase, path=path, name=PurePath(path).stem)
+        self._state = ModelState(phase, path=path, name=self._title(path))
         self._listeners: list[Listener] = []
         self._pair: Pair | None = None
         self._written = Written()
@@ -127,6 +129,10 @@ class LocalModel:
             return
         self._end_pair(FinishReason.ERROR, "Another model was loaded; send the message again.")
         await asyncio.wait([self._begin_load(path)])
+
+    def retitle(self) -> None:
+        """The model may be called otherwise now."""
+        self._show(replace(self._state, name=self._title(self._state.path)))
 
     async def unload(self) -> None:
         """Free the memory, or cancel a load; the next request loads the model again."""
@@ -242,7 +248,7 @@ class LocalModel:
         self._cancel_load()
         self._show(
             ModelState(
-                ModelPhase.LOADING, path=path, name=PurePath(path).stem, doing="starting the engine"
+                ModelPhase.LOADING, path=path, name=self._title(path), doing="starting the engine"
             )
         )
         self._loading = self._loads.spawn(self._load(path), name=f"load {PurePath(path).name}")
@@ -327,7 +333,7 @@ class LocalModel:
             ModelState(
                 ModelPhase.UNLOADED,
                 path=path,
-                name=PurePath(path).stem,
+                name=self._title(path),
                 error=error,
                 recommended=self._state.recommended,
             )

@@ -21,11 +21,12 @@ class Layout(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder with models, and what a person calls it; of the starter the file itself."""
+    """A folder with models, and what a person calls it; of the starter the file itself.  `named` by the user."""
 
     name: str
     path: Path
     layout: Layout
+    named: bool = False
 
 
 def known_places(environment: Mapping[str, str], home: Path) -> list[Place]:
@@ -45,7 +46,7 @@ def known_places(environment: Mapping[str, str], home: Path) -> list[Place]:
 
 def named(folders: Iterable[Path]) -> list[Place]:
     """Folders that the user names; one of Ollama or of the hub's cache is seen by what is in it."""
-    return [Place(str(folder), folder, _layout(folder)) for folder in folders]
+    return [Place(str(folder), folder, _layout(folder), named=True) for folder in folders]
 
 
 def _layout(folder: Path) -> Layout:
