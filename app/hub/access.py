@@ -72,16 +72,17 @@ def environment_token(environment: Mapping[str, str] = os.environ) -> str:
 
 def cleaned(endpoint: str) -> str:
     """An address as a person writes it, as it is used and as tokens are kept by."""
-    text = endpoint.strip().rstrip("/")
-    return f"https://{text}" if text and "://" not in text else text
+    text = endpoint.strip()
+    address = f"https://{text}" if text and "://" not in text else text
+    return address.rstrip("/")
 
 
 def proxy_address(text: str) -> str:
     """A proxy as a person writes it, with its scheme; raises HubError for one that is none."""
-    text = text.strip().rstrip("/")
+    text = text.strip()
     if not text:
         return ""
-    address = text if "://" in text else f"http://{text}"
+    address = (text if "://" in text else f"http://{text}").rstrip("/")
     scheme, host = _parts(address)
     if scheme not in _PROXY_KINDS or not host or any(letter.isspace() for letter in address):
         raise HubError(

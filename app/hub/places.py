@@ -28,6 +28,11 @@ class Place:
     layout: Layout
     named: bool = False
 
+    @property
+    def label(self) -> str:
+        """For a line that has no room for a path."""
+        return self.path.name or self.name if self.named else self.name
+
 
 def known_places(environment: Mapping[str, str], home: Path) -> list[Place]:
     """Of other programs, whether they are there or not; those that name the same folder once."""

@@ -16,8 +16,7 @@ from app.ui.fields import LABELS, TextField
 from app.ui.plain import Label
 
 _TOKEN_HINT = (
-    "For models whose licence has to be accepted. It is kept in the system's keyring, or, where there is none, only "
-    "until Tutti ends; it is sent to this address alone."
+    "Goes to this address alone. Kept in the system's keyring; where there is none, until Tutti ends."
 )
 _PROXY_HINT = (
     "http://HOST:PORT. A password in it is kept with the settings, readable for you alone."
@@ -106,6 +105,7 @@ class HubForm(QWidget):
         rows.setVerticalSpacing(theme.GAP_2)
         rows.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
         rows.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        rows.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         fields = (self._endpoint, self._proxy, self._token)
         for field, hint in zip(fields, self._hints, strict=True):
             label = Label(field.accessibleName(), "body", self)
@@ -115,7 +115,7 @@ class HubForm(QWidget):
             rows.addRow(label, self._cell(field, hint))
         under = QHBoxLayout()  # the fields, and not their labels
         under.setSpacing(theme.GAP_3)
-        under.addSpacing(theme.px(LABELS) + theme.GAP_4 - theme.GAP_3)
+        under.addSpacing(theme.px(LABELS) + theme.GAP_4)
         under.addWidget(self._try, 0, Qt.AlignmentFlag.AlignTop)
         under.addWidget(self._said, 1, Qt.AlignmentFlag.AlignVCenter)
         column = QVBoxLayout(self)
@@ -145,7 +145,7 @@ class HubForm(QWidget):
         if fixed:
             self._endpoint.setText(fixed)
             self._endpoint.setEnabled(False)
-        self._hint(self._endpoint, 0, "HF_ENDPOINT says so." if fixed else "A mirror has another one.")  # fmt: skip
+        self._hint(self._endpoint, 0, "HF_ENDPOINT says so." if fixed else "Of the hub, or of a mirror.")  # fmt: skip
         self._hint(self._proxy, 1, _PROXY_HINT)
         typed = self._endpoint.text()
         there = self._account.has_token(typed) and not self.wants_removal

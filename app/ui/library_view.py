@@ -1,12 +1,12 @@
 """The models on this computer: a list that can be narrowed, the page of the chosen one, and what could go."""
 
 import asyncio
+import enum
 import time
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
     QHBoxLayout,
     QListWidget,
@@ -24,14 +24,23 @@ from app.hub.shelf import Shelf, Shelved, check_not_loaded
 from app.settings import Settings
 from app.sizing.machine import measure
 from app.ui import aio, theme
+from app.ui.fields import Choice
 from app.ui.local_page import LocalPage
 from app.ui.plain import Label, one_line
 from app.ui.same_search import SameSearch
 
 LEFT = 330
 """Width of the list, px at the usual scale."""
-_CHATS, _ALL, _UNUSED, _SAME = range(4)
 _STEPS = 1000
+
+
+class Shows(enum.IntEnum):
+    """Which models are in the list, in the order of the box."""
+
+    CHATS = 0
+    ALL = 1
+    UNUSED = 2
+    SAME = 3
 
 
 class LibraryView(QWidget):
@@ -59,7 +68,7 @@ class LibraryView(QWidget):
         self._shown: list[Shelved] = []
         self._looking = False
         self._trouble = ""
-        self._box = QComboBox(self)
+        self._box = Choice(self)
         self._box.setObjectName("libraryShown")
         self._box.setAccessibleName("Which models are shown")
         self._box.addItems(["For chats", "All files", "Unused", "Same content"])
@@ -89,6 +98,7 @@ class LibraryView(QWidget):
     def _lay_out(self) -> None:
         top = QHBoxLayout()
         top.setSpacing(theme.GAP_2)
+        self._box.setFixedHeight(theme.px(theme.CONTROL))
         top.addWidget(self._box)
         top.addStretch(1)
         top.addWidget(self._folders)
@@ -152,7 +162,7 @@ class LibraryView(QWidget):
         if models != self._models:
             self._same = None
         self._models, self._fits = models, fits
-        if self._box.currentIndex() == _SAME and self._same is None:
+        if self._box.currentIndex() == Shows.SAME and self._same is None:
             self._search.start(models)
         self._fill()
 
@@ -163,10 +173,10 @@ class LibraryView(QWidget):
 
     def _narrowed(self, index: int) -> None:
         self._trouble = ""
-        if index == _SAME and self._same is None:
+        if index == Shows.SAME and self._same is None:
             self._search.start(self._models)
             self._show_progress(running=True)
-        elif index != _SAME:
+        elif index != Shows.SAME:
             self._search.cancel()
         self._fill()
 
@@ -187,11 +197,11 @@ class LibraryView(QWidget):
     def _narrow(self) -> list[Shelved]:
         days = self._settings().unused_days
         match self._box.currentIndex():
-            case 0:
+            case Shows.CHATS:
                 return [one for one in self._models if one.model.chats]
-            case 2:
+            case Shows.UNUSED:
                 return [one for one in self._models if one.unused(time.time(), days)]
-            case 3:
+            case Shows.SAME:
                 return [one for same in self._same or () for one in same]
         return self._models
 
@@ -199,22 +209,23 @@ class LibraryView(QWidget):
         count = len(self._shown)
         total = words.size(sum(one.model.size for one in self._shown))
         days = self._settings().unused_days
-        models = "1 model" if count == 1 else f"{count} models"
+        what = "file" if self._box.currentIndex() == Shows.ALL else "model"
+        models = f"{count} {what}{'' if count == 1 else 's'}"
         match self._box.currentIndex():
-            case 2 if count:
+            case Shows.UNUSED if count:
                 return f"{models}, {total}, not loaded for {days} days"
-            case 2:
+            case Shows.UNUSED:
                 return f"All of yours were loaded within {days} days."
-            case 3 if self._search.running:
+            case Shows.SAME if self._search.running:
                 return "Comparing what has the same size…"
-            case 3 if self._same is None:
+            case Shows.SAME if self._same is None:
                 return "Stopped before everything was compared."
-            case 3 if count:
+            case Shows.SAME if count:
                 spare = sum(one.model.size for same in self._same or () for one in same[1:])
                 return f"{models} hold what another one holds too; {words.size(spare)} more than needed"
-            case 3:
+            case Shows.SAME:
                 return "Nothing is there twice."
-            case 0 if not count:
+            case Shows.CHATS if not count:
                 return "There is none yet. Find one on the hub, or add a folder that has some."
         return f"{models}, {total}" if count else "There is none yet."
 
@@ -298,7 +309,7 @@ def _item(one: Shelved, loaded: str) -> QListWidgetItem:
         model.details.quantisation,
         "" if model.chats or model.problem else str(model.kind),
         "cannot be loaded" if model.problem else "",
-        one_line(model.place.name, 40),
+        one_line(model.place.label, 30),
         "loaded" if one.path == loaded else "",
     )
     return QListWidgetItem(f"{one.name}\n{' · '.join(filter(None, facts))}")

@@ -161,8 +161,9 @@ class Removal(QFrame):
         self.setObjectName("removal")
         self._words = Label("", "body", self)
         self._words.setWordWrap(True)
-        self._yes = QPushButton(self)
+        self._yes = QPushButton("Remove", self)
         self._yes.setObjectName("libraryRemoveNow")
+        self._yes.setAccessibleName("Remove")
         self._no = QPushButton("Keep it", self)
         self._no.setObjectName("libraryKeep")
         self._no.setAccessibleName("Keep it")
@@ -232,7 +233,7 @@ def _lines(one: Shelved, fit: str) -> list[str]:
         " · ".join(filter(None, more)),
         f"On this machine: {fit}" if fit else "",
         _history(one),
-        f"{model.place.name}: {model.path}",
+        f"{'Your folder' if model.place.named else model.place.name}: {model.path}",
     )
     return [line for line in lines if line]
 

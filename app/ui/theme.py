@@ -300,7 +300,7 @@ QPushButton[role="segment"] {{
     min-height: {link}px; padding: 0 12px;
 }}
 QPushButton[role="segment"]:hover {{ color: {text}; }}
-QPushButton[role="segment"]:checked {{ background: {ground}; border-color: {line}; color: {text}; font-weight: 600; }}
+QPushButton[role="segment"]:checked {{ background: {ground}; border-color: {line}; color: {text}; }}
 QPushButton[role="segment"]:focus {{ border-color: {accent}; }}
 
 QToolButton {{ background: transparent; border: 1px solid transparent; border-radius: 6px; padding: 5px; color: {text}; }}
