@@ -122,16 +122,13 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
     preferences = Preferences(loaded.settings, settings.settings_path())
     collector = Collector()
     planner, loop = Planner(), asyncio.get_running_loop()
-
     remembered = await asyncio.to_thread(Remembered, remembered_path())
 
     def params(path: str) -> LoadParams:
-        current = remembered.settings_for(path, preferences.current)
-        plan = planner.load(path, current.profile, own_numbers(current))
-        words = shortage(Path(path).name, plan)
+        found, words = planned(path, remembered.settings_for(path, preferences.current), planner)
         if words:
             loop.call_soon_threadsafe(window.tell, words)
-        return load_params(path, current, plan)
+        return found
 
     host = LocalModel(
         params,
@@ -189,6 +186,12 @@ def _hub() -> "tuple[HubService, Account]":
 
     service = HubService(Access(), paths.models_dir())
     return service, Account(service, Tokens(SystemKeychain()))
+
+
+def planned(path: str, current: Settings, planner: Planner) -> tuple[LoadParams, str]:
+    """How the model at `path` is loaded now under these settings, and what is to be said before that, or ""."""
+    plan = planner.load(path, current.profile, own_numbers(current))
+    return load_params(path, current, plan), shortage(Path(path).name, plan)
 
 
 def load_params(path: str, current: Settings, plan: Plan) -> LoadParams:

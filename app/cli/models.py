@@ -216,16 +216,15 @@ def _find(who: "Access", repo: str, wanted: str) -> "RemoteModel":
 
 def _note_fit(model: "RemoteModel", who: "Access") -> None:
     """Say before the download whether the model fits; that it cannot be told is no reason not to download."""
-    from app.hub.fit import fit
-    from app.hub.head import remote_footprint
+    from app.hub.head import remote_fit
     from app.sizing.machine import measure
 
     try:
-        found = remote_footprint(model, who)
+        found = remote_fit(model, who, measure().free)
     except HubError:
         return
-    if found is not None and found.layers:
-        note(f"here: {fit(found, measure().free)}")
+    if found:
+        note(f"here: {found}")
 
 
 def _watched(download: "Download", title: str) -> Path:

@@ -153,6 +153,12 @@ class Library:
         What lies in a folder of the user's goes only when they have `agreed` to just that.
         """
         if not (model.removable or (model.named and agreed)):
+            if model.named:
+                raise ModelError(
+                    f"“{model.name}” lies in your folder {model.place.path}: Tutti did not put it there, and another "
+                    "program may need it.",
+                    "Delete its file yourself, or remove it in the window, which asks first.",
+                )
             raise ModelError(
                 f"“{model.name}” lies in {model.place.path} and belongs to another program ({model.place.name}).",
                 "Remove it there.",

@@ -10,8 +10,7 @@ from typing import Generic, Protocol, TypeVar
 from app.hub.access import Access
 from app.hub.catalog import Catalog
 from app.hub.downloads import Downloads
-from app.hub.fit import fit
-from app.hub.head import remote_footprint
+from app.hub.head import remote_fit
 from app.hub.line import Cut
 from app.hub.listing import Page, Query, Repository
 from app.hub.remote import RemoteModel
@@ -64,11 +63,8 @@ class HubService:
     async def fit(self, model: RemoteModel) -> str:
         """Reads the head of the file on the hub: some hundred kilobytes."""
 
-        def ask(_: Catalog) -> str:
-            found = remote_footprint(model, self._access)
-            return str(fit(found, measure().free)) if found is not None and found.layers else ""
-
-        return await self._ask(ask)
+        access = self._access
+        return await self._ask(lambda _: remote_fit(model, access, measure().free))
 
     async def try_out(self, access: Access) -> Verdict:
         """What this access would be good for; raises HubError for one that cannot be used."""
