@@ -167,14 +167,19 @@ async def _offer_models(
     end.push_async_callback(hub.close)
     from app.hub import library, recommended
     from app.hub.shelf import Shelf
+    from app.ui import aio
     from app.ui.hub_control import HubControl
     from app.ui.model_finder import Sources
 
     shelf = Shelf(library.here(map(Path, preferences.current.model_folders)), remembered)
     control = HubControl(account, preferences, window.banner, window)
     window.offer_models(Sources(shelf, hub, recommended.here(), control))
-    await control.start()
-    hub.downloads.restore()
+
+    async def begin() -> None:
+        await control.start()  # the keyring may take its time
+        hub.downloads.restore()
+
+    aio.spawn(begin())
 
 
 def _hub() -> "tuple[HubService, Account]":

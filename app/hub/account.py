@@ -7,14 +7,16 @@ import asyncio
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from app.errors import AppError, HubError, KeychainError
 from app.hub import access as hub_access
 from app.hub.access import Access
 from app.hub.service import HubService
-from app.hub.tokens import Tokens
+from app.hub.tokens import Tokens, on_thread
 from app.hub.trial import Verdict
 
+_T = TypeVar("_T")
 FOR_THIS_RUN = "The access token is used until Tutti ends, and written nowhere."
 
 
@@ -76,7 +78,7 @@ class Account:
                 loop.call_soon_threadsafe(self._use_known, wishes)
 
         try:
-            await asyncio.to_thread(self._tokens.find, access.endpoint, late)
+            await _beside(lambda: self._tokens.find(access.endpoint, late))
         except KeychainError as error:
             return f"{error} Until then the hub is asked without your access token."
         return self._use_known(wishes)
@@ -89,7 +91,7 @@ class Account:
         address = self.address(endpoint)
         hub_access.checked(Access(address, token))
         try:
-            await asyncio.to_thread(self._tokens.keep, address, token)
+            await _beside(lambda: self._tokens.keep(address, token))
         except KeychainError as error:
             words = f"{error} {FOR_THIS_RUN}"
         else:
@@ -102,7 +104,7 @@ class Account:
         address = self.address(endpoint)
         kept = address in self._wishes.kept
         try:
-            await asyncio.to_thread(self._tokens.drop, address)
+            await _beside(lambda: self._tokens.drop(address))
         except KeychainError as error:
             # Where there is no keyring there is nothing left in it.
             words = f"{error} The access token may still be in it." if kept else ""
@@ -129,7 +131,7 @@ class Account:
     async def _found(self, address: str) -> str:
         if address not in self._wishes.kept:
             return self._tokens.known(address)
-        return await asyncio.to_thread(self._tokens.find, address)
+        return await _beside(lambda: self._tokens.find(address))
 
     def _chosen(self, wishes: Wishes) -> Access:
         """With the token, as far as it is known."""
@@ -145,6 +147,11 @@ class Account:
         except HubError as error:
             return str(error)
         return ""
+
+
+async def _beside(work: Callable[[], _T]) -> _T:
+    """On a thread that the end of the app does not wait for."""
+    return await asyncio.wrap_future(on_thread(work))
 
 
 def of_command(wishes: Wishes, tokens: Tokens, note: Callable[[str], None]) -> Access:

@@ -49,7 +49,7 @@ class Tokens:
                     self._known.setdefault(address, found.result())
                 late()
 
-        answer = _on_thread(lambda: self._keychain.get(address))
+        answer = on_thread(lambda: self._keychain.get(address))
         try:
             token = answer.result(self._longest)
         except TooLate:
@@ -65,13 +65,13 @@ class Tokens:
         """
         with self._lock:
             self._known[address] = token
-        self._wait(_on_thread(lambda: self._keychain.put(address, token)))
+        self._wait(on_thread(lambda: self._keychain.put(address, token)))
 
     def drop(self, address: str) -> None:
         """Forget it, and take it out of the keyring; raises KeychainError where that has kept it."""
         with self._lock:
             self._known.pop(address, None)
-        self._wait(_on_thread(lambda: self._keychain.drop(address)))
+        self._wait(on_thread(lambda: self._keychain.drop(address)))
 
     def _wait(self, answer: "Future[None]") -> None:
         try:
@@ -80,11 +80,13 @@ class Tokens:
             raise _silent() from None
 
 
-def _on_thread(work: Callable[[], _T]) -> "Future[_T]":
-    """Its result or its failure.  The thread ends with the program, however long its work takes."""
+def on_thread(work: Callable[[], _T]) -> "Future[_T]":
+    """Its result, or its KeychainError.  The thread ends with the program, however long its work takes."""
     answer: Future[_T] = Future()
 
     def run() -> None:
+        if not answer.set_running_or_notify_cancel():
+            return
         try:
             answer.set_result(work())
         except KeychainError as error:

@@ -15,9 +15,7 @@ from app.ui import aio, theme
 from app.ui.fields import LABELS, TextField
 from app.ui.plain import Label
 
-_TOKEN_HINT = (
-    "Goes to this address alone. Kept in the system's keyring; where there is none, until Tutti ends."
-)
+_TOKEN_HINT = "Goes to this address alone. Kept in the system's keyring; where there is none, until Tutti ends."
 _PROXY_HINT = (
     "http://HOST:PORT. A password in it is kept with the settings, readable for you alone."
 )
@@ -78,6 +76,8 @@ class HubForm(QWidget):
         field = self._proxy
         try:
             proxy = hub_access.proxy_address(self.proxy)
+            if self._account.fixed_endpoint:
+                return False  # what is wrong with that is told at the start
             field = self._endpoint
             address = self._account.address(self._endpoint.text())
             hub_access.checked(Access(address, proxy=proxy))

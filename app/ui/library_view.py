@@ -68,6 +68,7 @@ class LibraryView(QWidget):
         self._shown: list[Shelved] = []
         self._looking = False
         self._trouble = ""
+        self._stopped = False
         self._box = Choice(self)
         self._box.setObjectName("libraryShown")
         self._box.setAccessibleName("Which models are shown")
@@ -142,7 +143,8 @@ class LibraryView(QWidget):
         return self._shown[row] if 0 <= row < len(self._shown) else None
 
     def stop(self) -> None:
-        """Nobody looks any more."""
+        """Nobody looks any more: the widgets may go at any moment."""
+        self._stopped = True
         self._search.cancel()
 
     # --- looking ---------------------------------------------------------------------------------------------
@@ -150,7 +152,7 @@ class LibraryView(QWidget):
     @aio.async_slot
     async def look(self) -> None:
         """Look what is there now."""
-        if self._looking:
+        if self._looking or self._stopped:
             return
         self._looking = True
         if not self._models:
@@ -159,6 +161,8 @@ class LibraryView(QWidget):
             models, fits = await asyncio.to_thread(self._read)
         finally:
             self._looking = False
+        if self._stopped:
+            return
         if models != self._models:
             self._same = None
         self._models, self._fits = models, fits
@@ -285,7 +289,8 @@ class LibraryView(QWidget):
         except AppError as error:
             self._trouble = str(error)
         else:
-            self.renamed.emit(one.path)
+            if not self._stopped:
+                self.renamed.emit(one.path)
         self.look()
 
     @aio.async_slot

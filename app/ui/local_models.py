@@ -63,7 +63,7 @@ class LocalModelsMenu(QMenu):
         action = QAction(without_mnemonics(text), self)
         about = model.details
         known = (about.title, about.architecture, about.parameters, about.quantisation, str(model.path))  # fmt: skip
-        action.setToolTip(tooltip(" · ".join(filter(None, (*known, model.place.name)))))
+        action.setToolTip(tooltip(" · ".join(filter(None, (*known, model.place.label)))))
         path = str(model.path)
         action.setData(path)
         action.triggered.connect(self._chosen)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -176,6 +177,23 @@ def test_a_keyring_that_hangs_is_said_and_what_it_gives_later_is_used(hub: FakeH
 
     with_account(models, scenario, keychain, longest=0.02)
     assert sent(hub) == {None, f"Bearer {TOKEN}"}
+
+
+def test_nobody_has_to_wait_for_a_keyring_that_hangs(hub: FakeHub, models: Path) -> None:
+    """Who waits can be cancelled, and the loop ends, while its thread is still inside."""
+    keychain = FakeKeychain({hub.endpoint: TOKEN})
+    keychain.gate.clear()
+
+    async def scenario(account: Account, _: HubService) -> None:
+        task = asyncio.ensure_future(account.use(Wishes(hub.endpoint, kept=(hub.endpoint,))))  # noqa: TID251  ended below
+        await asyncio.to_thread(until, lambda: keychain.asked)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with_account(models, scenario, keychain, longest=3600.0)
+    keychain.gate.set()
+    until(lambda: not [one for one in threading.enumerate() if one.name == "keyring"])
 
 
 @pytest.mark.parametrize("token", ["hf_a b", "hf_ü"])

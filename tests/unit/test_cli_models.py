@@ -199,7 +199,10 @@ def test_what_is_not_ours_is_not_removed(name: str, starter: Path, capsys: pytes
 
 
 def test_the_folders_and_the_hub_of_the_settings_count_for_commands_too(
-    hub: FakeHub, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: FakeHub,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mine = tmp_path / "mine"
     path = head(mine / "m-Q4_0.gguf")
