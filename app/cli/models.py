@@ -118,9 +118,10 @@ def _sigterm_as_interrupt() -> Iterator[None]:
 
 def _access() -> "Access":
     """As the environment says, and else the settings of the window."""
-    from app.hub.account import Wishes, of_command
+    from app.hub.account import of_command
     from app.hub.keychain import SystemKeychain
     from app.hub.tokens import Tokens
+    from app.hub.wishes import Wishes
 
     current = settings.load(settings.settings_path()).settings
     wishes = Wishes(current.hub_endpoint, current.hub_proxy, current.hub_tokens)

@@ -5,8 +5,8 @@ Nothing here blocks the caller's loop: what waits for the keyring or the network
 
 import asyncio
 import os
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from app.errors import AppError, HubError, KeychainError
@@ -14,23 +14,14 @@ from app.hub import access as hub_access
 from app.hub.access import Access
 from app.hub.service import HubService
 from app.hub.tokens import Tokens, on_thread
-from app.hub.trial import Verdict
+from app.hub.wishes import Verdict, Wishes
 
 _T = TypeVar("_T")
 FOR_THIS_RUN = "The access token is used until Tutti ends, and written nowhere."
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What the settings say: address and proxy ("" for the usual), and the addresses that have a token in the keyring."""
-
-    endpoint: str = ""
-    proxy: str = ""
-    kept: Collection[str] = ()
-
-
 class Account:
-    """Made and used on the loop's thread; gives `service` the access that counts."""
+    """Satisfies `port.HubAccount`; made and used on the loop's thread; gives `service` the access that counts."""
 
     def __init__(
         self,

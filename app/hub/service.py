@@ -14,7 +14,8 @@ from app.hub.head import remote_fit
 from app.hub.line import Cut
 from app.hub.listing import Page, Query, Repository
 from app.hub.remote import RemoteModel
-from app.hub.trial import Trial, Verdict
+from app.hub.trial import Trial
+from app.hub.wishes import Verdict
 from app.sizing.machine import measure
 
 

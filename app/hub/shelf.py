@@ -17,6 +17,10 @@ from app.remembered import Memory, Remembered
 _DAY = 86_400.0
 
 
+class Stopped(Exception):
+    """Nobody waits for it any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shelved:
     """A model, and what is remembered of it.  `since` is when its file was last changed, in seconds since the epoch."""

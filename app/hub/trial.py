@@ -1,20 +1,13 @@
 """Whether a hub can be reached by this address and proxy, and whose a token is: said in words."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from app.errors import HubError, HubProblem
 from app.hub import access as hub_access
 from app.hub import names
 from app.hub.access import Access
 from app.hub.line import QUICK, Line, Waits
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What came out; `good` where everything that was asked for works."""
-
-    good: bool
-    words: str
+from app.hub.wishes import Verdict
 
 
 class Trial:

@@ -4,7 +4,8 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from app.errors import HubError
-from app.hub.account import Account, Wishes
+from app.hub.port import HubAccount
+from app.hub.wishes import Wishes
 from app.settings import Settings
 from app.ui import aio
 from app.ui.banner import Banner, Notice
@@ -16,7 +17,7 @@ class HubControl(QObject):
     """Between the settings and the account."""
 
     def __init__(
-        self, account: Account, preferences: Preferences, banner: Banner, parent: QWidget
+        self, account: HubAccount, preferences: Preferences, banner: Banner, parent: QWidget
     ) -> None:
         super().__init__(parent)
         self._account, self._preferences, self._banner = account, preferences, banner

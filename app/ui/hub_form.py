@@ -3,13 +3,14 @@
 import asyncio
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.errors import HubError
 from app.hub import access as hub_access
 from app.hub.access import Access
-from app.hub.account import Account
-from app.hub.trial import Verdict
+from app.hub.port import HubAccount
+from app.hub.wishes import Verdict
 from app.settings import Settings
 from app.ui import aio, theme
 from app.ui.fields import LABELS, TextField
@@ -25,7 +26,9 @@ class HubForm(QWidget):
     """Shows the settings and whether there is a token, never the token; `endpoint`, `proxy`, `token` and
     `wants_removal` are what the user wants."""
 
-    def __init__(self, settings: Settings, account: Account, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, settings: Settings, account: HubAccount, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._account = account
         self._trying: asyncio.Task[None] | None = None
@@ -201,6 +204,7 @@ class HubForm(QWidget):
 
     def _show_verdict(self, verdict: Verdict) -> None:
         self._say(verdict.words, "good" if verdict.good else "bad")
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self._said, verdict.words))
 
     def _name_button(self) -> None:
         trying = self._trying is not None

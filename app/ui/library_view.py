@@ -147,12 +147,15 @@ class LibraryView(QWidget):
         self._stopped = True
         self._search.cancel()
 
+    def _is_over(self) -> bool:
+        return self._stopped
+
     # --- looking ---------------------------------------------------------------------------------------------
 
     @aio.async_slot
     async def look(self) -> None:
         """Look what is there now."""
-        if self._looking or self._stopped:
+        if self._looking or self._is_over():
             return
         self._looking = True
         if not self._models:
@@ -161,7 +164,7 @@ class LibraryView(QWidget):
             models, fits = await asyncio.to_thread(self._read)
         finally:
             self._looking = False
-        if self._stopped:
+        if self._is_over():
             return
         if models != self._models:
             self._same = None
@@ -289,7 +292,7 @@ class LibraryView(QWidget):
         except AppError as error:
             self._trouble = str(error)
         else:
-            if not self._stopped:
+            if not self._is_over():
                 self.renamed.emit(one.path)
         self.look()
 

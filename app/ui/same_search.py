@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.hub.line import Cut
-from app.hub.shelf import Shelf, Shelved
+from app.hub.shelf import Shelf, Shelved, Stopped
 from app.ui import aio
 
 _LOOK_MS = 100
@@ -73,7 +72,7 @@ class _Run:
         try:
             self.total = self._shelf.to_read(self._models)
             return self._shelf.alike(self._models, self._tell)
-        except Cut:
+        except Stopped:
             return []
 
     def cancel(self) -> None:
@@ -81,5 +80,5 @@ class _Run:
 
     def _tell(self, count: int) -> None:
         if self._cancelled.is_set():
-            raise Cut
+            raise Stopped
         self.done += count

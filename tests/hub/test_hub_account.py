@@ -12,7 +12,7 @@ import pytest
 from app.errors import HubError, HubProblem, KeychainError
 from app.hub import access
 from app.hub.access import Access
-from app.hub.account import Account, Wishes, of_command
+from app.hub.account import Account, of_command
 from app.hub.catalog import Catalog
 from app.hub.keychain import SystemKeychain
 from app.hub.line import Cut, Waits
@@ -20,6 +20,7 @@ from app.hub.listing import Query
 from app.hub.service import HubService
 from app.hub.tokens import Tokens
 from app.hub.trial import Trial
+from app.hub.wishes import Wishes
 from app.settings import Settings, save
 from tests.fake_hub import FakeHub
 from tests.fake_keychain import FakeKeychain

@@ -9,9 +9,8 @@ import pytest
 from app.errors import ModelError
 from app.hub import places
 from app.hub.library import Library
-from app.hub.line import Cut
 from app.hub.places import Layout, Place
-from app.hub.shelf import Shelf, Shelved, check_not_loaded
+from app.hub.shelf import Shelf, Shelved, Stopped, check_not_loaded
 from app.remembered import LoadChoice, Remembered
 from tests import tiny_models
 from tests.hub.test_hub_library import head, ollama
@@ -167,9 +166,9 @@ def test_the_same_content_is_read_once_and_the_reading_can_be_stopped(shelf: She
     assert shelf.to_read(models) == 2 * size
 
     def stop(_count: int) -> None:
-        raise Cut
+        raise Stopped
 
-    with pytest.raises(Cut):
+    with pytest.raises(Stopped):
         shelf.alike(models, stop)
     read: list[int] = []
     (same,) = shelf.alike(models, read.append)
