@@ -69,9 +69,11 @@ class Account:
                 loop.call_soon_threadsafe(self._use_known, wishes)
 
         try:
-            await _beside(lambda: self._tokens.find(access.endpoint, late))
+            found = await _beside(lambda: self._tokens.find(access.endpoint, late))
         except KeychainError as error:
             return f"{error} Until then the hub is asked without your access token."
+        if not found:
+            return f"The keyring has no access token for {access.host} any more. Give it again in the settings."
         return self._use_known(wishes)
 
     async def keep(self, endpoint: str, token: str) -> str:

@@ -8,7 +8,7 @@ from app.hub.port import HubAccount
 from app.hub.wishes import Wishes
 from app.settings import Settings
 from app.ui import aio
-from app.ui.banner import Banner, Notice
+from app.ui.banner import Banner, Kind, Notice
 from app.ui.hub_form import HubForm
 from app.ui.preferences import Preferences
 
@@ -53,9 +53,9 @@ class HubControl(QObject):
         if _wishes(old) != _wishes(new):
             aio.spawn(self.start())
 
-    def _tell(self, words: str, kind: "str" = "bad") -> None:
+    def _tell(self, words: str, kind: Kind = "bad") -> None:
         if words:
-            self._banner.post(Notice(words, "info" if kind == "info" else "bad"))
+            self._banner.post(Notice(words, kind))
 
 
 def _wishes(settings: Settings) -> Wishes:

@@ -195,7 +195,9 @@ class Removal(QFrame):
         self._words.setText(text)
         self._yes.setText(f"Remove {freed}")
         self._yes.setAccessibleName(f"Remove {one.name}. {text}")
-        self._no.setAccessibleDescription(text)  # it gets the keyboard, so that the question is read out
+        self._no.setAccessibleDescription(
+            text
+        )  # it gets the keyboard, so that the question is read out
         self.setAccessibleName(text)
         self.show()
         self._no.setFocus()

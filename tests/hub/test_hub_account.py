@@ -180,6 +180,16 @@ def test_a_keyring_that_hangs_is_said_and_what_it_gives_later_is_used(hub: FakeH
     assert sent(hub) == {None, f"Bearer {TOKEN}"}
 
 
+def test_a_token_that_is_gone_from_the_keyring_is_said(hub: FakeHub, models: Path) -> None:
+    async def scenario(account: Account, service: HubService) -> None:
+        words = await account.use(Wishes(hub.endpoint, kept=(hub.endpoint,)))
+        assert "no access token" in words
+        await service.search(Query("x"))
+
+    with_account(models, scenario, FakeKeychain())
+    assert sent(hub) == {None}
+
+
 def test_nobody_has_to_wait_for_a_keyring_that_hangs(hub: FakeHub, models: Path) -> None:
     """Who waits can be cancelled, and the loop ends, while its thread is still inside."""
     keychain = FakeKeychain({hub.endpoint: TOKEN})
