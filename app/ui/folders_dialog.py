@@ -55,6 +55,7 @@ class FoldersDialog(QDialog):
         self._lay_out()
         for folder in folders:
             self.add(folder)
+        self._list.setCurrentRow(0)  # focus alone would make it current without showing so
         self._show()
         geometry.fit_dialog(self, 520, 400)
 
