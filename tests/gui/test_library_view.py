@@ -22,10 +22,12 @@ from PySide6.QtWidgets import (
 from app.chat.model_state import ModelPhase
 from app.hub import places
 from app.hub.library import Library
+from app.hub.shelf import Shelf
 from app.remembered import LoadChoice, Remembered, remembered_path
 from app.settings import Settings
 from app.ui.folders_dialog import FoldersDialog
 from app.ui.library_view import Shows
+from app.ui.same_search import _Run
 from tests import tiny_models
 from tests.gui.desk import until
 from tests.gui.hubs import sources
@@ -251,6 +253,17 @@ def test_the_search_for_the_same_content_can_be_stopped(with_desk, own, mine):
         await until(lambda: lines(rows) == ["a", "b"])
 
     with_desk(scenario, sources=sources(library(own, mine)))
+
+
+def test_a_search_that_was_stopped_reads_no_further(own, mine):
+    tiny_models.talker(own / "a.gguf")
+    shutil.copy(own / "a.gguf", mine / "b.gguf")
+    shelf = Shelf(library(own, mine), remembered())
+    searches = [_Run(shelf, shelf.models()) for _ in range(2)]
+    searches[0].cancel()
+    assert [len(one.work()) for one in searches] == [0, 1]
+    assert searches[0].done == 0
+    assert searches[1].done == searches[1].total
 
 
 def test_a_model_is_loaded_as_was_set_for_it(with_desk, own, mine):

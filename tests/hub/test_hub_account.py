@@ -264,6 +264,7 @@ def test_a_trial_says_what_works(hub: FakeHub, caplog: pytest.LogCaptureFixture)
     host = hub.endpoint.removeprefix("http://")
     who = Access(hub.endpoint, TOKEN)
     assert tried(who) == f"{host} answers. The token belongs to ada <b>."
+    assert [asked.authorization for asked in hub.log] == [None, f"Bearer {TOKEN}"]
     assert "Without a token" in tried(replace(who, token=""))
     wrong = tried(replace(who, token="hf_wrong"))
     assert wrong.startswith(f"{host} answers. The hub does not accept the access token")
