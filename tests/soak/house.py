@@ -100,6 +100,8 @@ class House:
     limits: Limits
     faults: list[str] = field(default_factory=list)
     deaths: Counter[str] = field(default_factory=Counter)
+    ends: list[Death] = field(default_factory=list)
+    """Of all that ended without being told to."""
     steps: int = 0
     written: int = 0
     engine: Watched | None = None
@@ -133,6 +135,7 @@ class House:
         self.trace(one.name, one.pid, "died:", death)
         if death.asked:
             return
+        self.ends.append(death)
         # A machine that is busy with other things may keep a child waiting for longer than that.
         starved = not one.doom and death.why.startswith("did not answer")
         self.deaths[one.doom or ("starved" if starved else "of itself")] += 1

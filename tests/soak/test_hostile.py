@@ -1,0 +1,92 @@
+"""Ten thousand hostile inputs, each to a chat of its own, while another chat answers; `make test` brings a few of each.
+
+A part has 250 inputs.  What a fault names ("7 template 31") seeds the dice for that input alone.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import tiny_models
+from tests.scripted_children import threads
+from tests.soak.oracle import CLOSE, Oracle
+from tests.soak.siege import Report, shown, siege
+from tests.soak.trace import Trace
+
+pytestmark = [pytest.mark.crash, pytest.mark.slow]
+
+PARTS = 40
+WHOLE = {"typed": 50, "posted": 60, "form": 70, "template": 55, "file": 15}
+FEW = {"typed": 8, "posted": 12, "form": 12, "template": 8, "file": 1}
+MOST_SLOWER = 3.0
+"""How many times its median alone 99 of 100 steps of the other chat may take."""
+
+
+@pytest.fixture(scope="session")
+def talker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_models.talker(tmp_path_factory.mktemp("talker") / "talker.gguf")
+
+
+@pytest.fixture(scope="session")
+def oracle(talker: Path) -> Iterator[Oracle]:
+    made = Oracle(talker)
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def no_threads_are_left() -> Iterator[None]:
+    yield
+    assert threads() == set()
+
+
+def besieged(
+    folder: Path, talker: Path, oracle: Oracle, part: int, counts: dict[str, int], *, alone: int
+) -> Report:
+    """Bring the inputs of a part; every fault is told, and what the other chat wrote is compared with the oracle's."""
+    trace = Trace(folder / "trace.txt")
+
+    async def whole() -> Report:
+        async with siege(folder, talker, trace) as everything:
+            await everything.alone(alone)
+            report = await everything.run(part, counts)
+            answers = everything.witness.answers
+            for submit, text in (answers[0], answers[len(answers) // 2], answers[-1]):
+                behind, place = oracle.worst(submit, text)
+                if behind >= CLOSE:
+                    report.faults.append(f"the other chat goes wrong at {place}: {text!r}")
+            return report
+
+    try:
+        report = asyncio.run(whole())
+    except BaseException as error:
+        error.add_note(trace.tail())
+        raise
+    finally:
+        trace.close()
+    assert not report.faults, "\n".join([*report.faults, trace.tail()])
+    assert report.inputs == sum(counts.values())
+    return report
+
+
+def test_a_few_hostile_inputs(tmp_path: Path, talker: Path, oracle: Oracle) -> None:
+    report = besieged(tmp_path, talker, oracle, 0, FEW, alone=1)
+    ends = report.told()["ends"]
+    for lane in FEW:
+        assert any(end.startswith(lane) for end in ends), ends
+    assert any(end.endswith("refused") for end in ends), ends
+    assert any(end.endswith("answered") for end in ends), ends
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(1, PARTS + 1))
+def test_ten_thousand_hostile_inputs(
+    part: int, tmp_path: Path, talker: Path, oracle: Oracle, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = besieged(tmp_path, talker, oracle, part, WHOLE, alone=20)
+    told = report.told()
+    with capsys.disabled():
+        print(f"\npart {part}: {shown(told)}")
+    assert told["steps"]["p99 / alone"] <= MOST_SLOWER, told["steps"]
