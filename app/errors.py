@@ -15,16 +15,27 @@
 Anything else that is raised is a bug: it reaches the excepthook, is logged and shown as a crash.
 """
 
+import re
 from enum import StrEnum
+
+_HARMFUL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""What cannot be encoded, steers a terminal, or turns the words around it."""
+
+
+def harmless(words: str) -> str:
+    """Words for the user in which a stranger's may be quoted."""
+    return _HARMFUL.sub("\ufffd", words)
 
 
 class AppError(Exception):
     """A failure of the world: what happened, why, and what to do, in `what` and `remedy`."""
 
     def __init__(self, what: str, remedy: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.remedy = remedy
+        self.what = harmless(what)
+        self.remedy = harmless(remedy)
+        super().__init__(self.what)
 
     def __str__(self) -> str:
         return f"{self.what} {self.remedy}".strip()
