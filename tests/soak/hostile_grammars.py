@@ -206,7 +206,7 @@ def _wide(dice: Random) -> Schema:
     return dice.choice((
         {"enum": list(range(count))},
         {"enum": ["a" * n for n in range(min(count, 500))]},
-        {"type": "object", "properties": {f"p{n}": inner for n in range(min(count, 2_500))}},
+        {"type": "object", "properties": {f"p{n}": {"type": "boolean"} for n in range(min(count, 2_500))}},
         {"type": "object", "required": [f"p{n}" for n in range(count)]},
         {"anyOf": [{"const": n} for n in range(count)]},
         inner,

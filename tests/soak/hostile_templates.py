@@ -225,10 +225,10 @@ def _strange(dice: Random) -> str:
 
 
 def _long(dice: Random) -> str:
-    size = dice.choice((999, 30_000, 300_000, 1_000_001))
+    size = dice.choice((999, 9_000, 300_000, 1_000_001))
     core = dice.choice(("x", "{# #}", "{{ 1 }}", "{% set a = 1 %}", "{{ 'x' }}\n", "<|im_end|>", "{{", "\n"))
     # What is compiled costs by its pieces.
-    most = size if core in ("x", "\n", "<|im_end|>") else min(size, 60_000)
+    most = size if core in ("x", "\n", "<|im_end|>") else min(size, 20_000)
     return core * (most // len(core)) + CHATML
 
 
