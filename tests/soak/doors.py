@@ -25,6 +25,8 @@ from app.client.child import Limits
 from app.client.local import LocalModel
 from app.client.pair import Means
 from app.errors import AppError
+from app.hub.library import Library
+from app.hub.places import Layout, Place
 from app.settings import Settings
 from app.sizing.planner import Planner
 from app.sizing.profiles import Plan
@@ -173,6 +175,25 @@ class ModelFiles:
             # An engine that died is followed by another; only an answer shows that it was.
             self._house.trace("survived:", *died)
         return outcome
+
+
+class Shelf:
+    """The list of the models on this machine, which describes every file that lies there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir()
+        self._path = folder / "listed.gguf"
+        self._library = Library(folder / "own", [Place("others", folder, Layout.FOLDER)])
+
+    async def bring(self, thing: ModelFile, _dice: Random) -> Outcome:
+        return await asyncio.to_thread(self._described, thing.data)
+
+    def _described(self, data: bytes) -> Outcome:
+        self._path.write_bytes(data)
+        (found,) = self._library.scan()
+        self._path.unlink()
+        return Outcome(found.problem)
 
 
 def planned(path: str) -> LoadParams:

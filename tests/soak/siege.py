@@ -16,7 +16,7 @@ from app.store.conversations import open_store
 from app.wire import LoadParams
 from tests.cases.whole import served
 from tests.soak import hostile_content, hostile_grammars, hostile_metadata, hostile_templates
-from tests.soak.doors import LIMITS, SMALL, ApiDoor, Editor, ModelFiles, Outcome, Window, opened
+from tests.soak.doors import LIMITS, SMALL, ApiDoor, Editor, ModelFiles, Outcome, Shelf, Window, opened
 from tests.soak.gguf_file import read
 from tests.soak.house import House
 from tests.soak.trace import Trace
@@ -63,6 +63,7 @@ class Report:
             "faults": len(self.faults),
             "deaths": dict(self.deaths),
             "steps": _figures(self.quiet.steps, self.busy.steps),
+            "steps of its own": _figures(self.quiet.own, self.busy.own),
             "gaps": _figures(self.quiet.gaps, self.busy.gaps),
             "ends": dict(sorted(self.ends.items())),
         }
@@ -165,6 +166,11 @@ async def siege(folder: Path, talker: Path, trace: Trace) -> AsyncIterator[Siege
                     "file",
                     lambda dice: hostile_metadata.model_file(dice, good),
                     ModelFiles(folder, files_house).bring,
+                ),
+                "listed": Lane(
+                    "listed",
+                    lambda dice: hostile_metadata.model_file(dice, good),
+                    Shelf(folder / "shelf").bring,
                 ),
             }
             houses = [house, edited_house, files_house]

@@ -1,7 +1,7 @@
 """The other chat: it answers all the time, and whatever is done beside it, it writes what it would write alone.
 
-Of each of its steps it is kept how long the engine took for it (`steps`), and how long after the one before it was
-heard (`gaps`), in seconds.
+Of each of its steps it is kept how long the engine took for it (`steps`; those in which it did nothing else are its `own`
+besides), and how long after the one before it was heard (`gaps`), in seconds.
 """
 
 import asyncio
@@ -26,6 +26,7 @@ class Times:
     """Of the steps of one stretch of time."""
 
     steps: list[float] = field(default_factory=list)
+    own: list[float] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
 
 
@@ -91,7 +92,10 @@ class Witness:
         if not any(token.request_id == self._submit.request_id for token in step.tokens):
             return
         now = asyncio.get_running_loop().time()
-        self.times.steps.append(step.counters.step_ms / 1e3)
+        counters = step.counters
+        self.times.steps.append(counters.step_ms / 1e3)
+        if counters.rows == 1 and not counters.chunk:
+            self.times.own.append(counters.step_ms / 1e3)
         if self._heard_at is not None:
             self.times.gaps.append(now - self._heard_at)
         self._heard_at = now
