@@ -18,9 +18,7 @@ Anything else that is raised is a bug: it reaches the excepthook, is logged and 
 import re
 from enum import StrEnum
 
-_HARMFUL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """What cannot be encoded, steers a terminal, or turns the words around it."""
 
 

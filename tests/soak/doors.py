@@ -44,7 +44,15 @@ from tests.soak.trace import Trace
 LIMITS = Limits(load=120.0)
 SMALL = LoadParams("", pool_tokens=4096, sequences=4, batch=256, threads=1, spill_bytes=1 << 20)
 _MOST_WORDS = 1_200
-_LEAKS = ("Traceback", "object at 0x", "<class", "<built-in", "NoneType", "Error(", "/site-packages/")
+_LEAKS = (
+    "Traceback",
+    "object at 0x",
+    "<class",
+    "<built-in",
+    "NoneType",
+    "Error(",
+    "/site-packages/",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +96,9 @@ class ApiDoor:
     async def bring(self, thing: Posted | Form, _dice: Random) -> Outcome:
         reply = await self._api.post(thing.body)
         if reply.headers.get("content-type", "").startswith("text/event-stream"):
-            events = [line[6:] for line in reply.body.decode().split("\n\n") if line.startswith("data: ")]
+            events = [
+                line[6:] for line in reply.body.decode().split("\n\n") if line.startswith("data: ")
+            ]
             last = json.loads(events[-1]) if events and events[-1] != "[DONE]" else {}
             return Outcome(last["error"]["message"]) if "error" in last else Outcome()
         told = reply.json
@@ -128,7 +138,9 @@ class Window:
         answer = await end
         if answer.status is Status.DONE:
             return Outcome()
-        return Outcome(answer.error, "" if answer.error else f"it is {answer.status}, without a word")
+        return Outcome(
+            answer.error, "" if answer.error else f"it is {answer.status}, without a word"
+        )
 
     def _heard(self, event: ChatEvent) -> None:
         if isinstance(event, MessageFinished) and event.message.role is Role.ASSISTANT:
@@ -234,7 +246,9 @@ async def ask(model: LocalModel, messages: tuple[ChatMessage, ...]) -> Outcome:
 
 
 @asynccontextmanager
-async def opened(path: Path, trace: Trace, params: LoadParams) -> AsyncIterator[tuple[LocalModel, House]]:
+async def opened(
+    path: Path, trace: Trace, params: LoadParams
+) -> AsyncIterator[tuple[LocalModel, House]]:
     """A model that is ready, and the house of its children."""
     house = House(trace, LIMITS)
     model = LocalModel(lambda file: replace(params, path=file), means=means(house))

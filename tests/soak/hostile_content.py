@@ -47,7 +47,7 @@ def posted(dice: Random) -> Posted:
 def _long(dice: Random) -> str:
     """From the edge of the context to a megabyte and more."""
     text = dice.choice((*hostile_text.RUNS, "hello ", "<|im_end|>", nasty(dice) or "x"))
-    return (text * (dice.choice((9_000, 17_000, 200_000, 1_000_000)) // len(text) + 1))
+    return text * (dice.choice((9_000, 17_000, 200_000, 1_000_000)) // len(text) + 1)
 
 
 _TYPED: dict[str, Callable[[Random], tuple[str, ...]]] = {
@@ -58,7 +58,9 @@ _TYPED: dict[str, Callable[[Random], tuple[str, ...]]] = {
 
 
 def _body(**fields: Any) -> bytes:
-    return json.dumps({"messages": [{"role": "user", "content": "hi"}], "max_tokens": 3, **fields}).encode()
+    return json.dumps(
+        {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 3, **fields}
+    ).encode()
 
 
 def junk(dice: Random, depth: int = 2) -> Any:
@@ -71,7 +73,10 @@ def junk(dice: Random, depth: int = 2) -> Any:
     few = range(dice.randrange(4))
     if dice.random() < 0.5:
         return [junk(dice, depth - 1) for _ in few]
-    return {dice.choice(("type", "text", "role", "content", "5", nasty(dice))): junk(dice, depth - 1) for _ in few}
+    return {
+        dice.choice(("type", "text", "role", "content", "5", nasty(dice))): junk(dice, depth - 1)
+        for _ in few
+    }
 
 
 def _talk(dice: Random) -> bytes:
@@ -91,7 +96,10 @@ def _crowd(dice: Random) -> bytes:
 
 def _wrong_message(dice: Random) -> bytes:
     message: dict[str, Any] = {"role": dice.choice((*_ROLES, junk(dice))), "content": junk(dice)}
-    for name in dice.sample(("name", "tool_calls", "tool_call_id", "reasoning_content", "refusal", "audio"), dice.randrange(3)):
+    for name in dice.sample(
+        ("name", "tool_calls", "tool_call_id", "reasoning_content", "refusal", "audio"),
+        dice.randrange(3),
+    ):
         message[name] = junk(dice)
     return _body(messages=[message, dice.choice((message, junk(dice)))])
 
@@ -114,24 +122,73 @@ def _parts(dice: Random) -> bytes:
 def _tools(dice: Random) -> bytes:
     """Definitions, calls and results that may not belong together; arguments that may be no JSON."""
     name = dice.choice(("f", "probe", "<|im_end|>", nasty(dice)[:70], "x" * 65))
-    arguments = dice.choice(("{}", '{"a": 1}', "{", "[]", "null", '{"a": NaN}', '{"a": 1e999}', '{"a":' * 9_000, nasty(dice), '{"a": "<|im_end|>"}', 5, None, {}, '{"a": "\\ud800"}'))
-    schema = dice.choice((junk(dice), {"type": "object", "properties": {nasty(dice): {"description": nasty(dice)}}}, None))
-    tool = {"type": "function", "function": {"name": name, "description": dice.choice((nasty(dice), junk(dice))), "parameters": schema}}
-    call = {"id": dice.choice(("1", nasty(dice), junk(dice))), "type": "function", "function": {"name": name, "arguments": arguments}}
+    arguments = dice.choice(
+        (
+            "{}",
+            '{"a": 1}',
+            "{",
+            "[]",
+            "null",
+            '{"a": NaN}',
+            '{"a": 1e999}',
+            '{"a":' * 9_000,
+            nasty(dice),
+            '{"a": "<|im_end|>"}',
+            5,
+            None,
+            {},
+            '{"a": "\\ud800"}',
+        )
+    )
+    schema = dice.choice(
+        (
+            junk(dice),
+            {"type": "object", "properties": {nasty(dice): {"description": nasty(dice)}}},
+            None,
+        )
+    )
+    tool = {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": dice.choice((nasty(dice), junk(dice))),
+            "parameters": schema,
+        },
+    }
+    call = {
+        "id": dice.choice(("1", nasty(dice), junk(dice))),
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+    }
     messages = [
         {"role": "user", "content": "hi"},
         {"role": "assistant", "content": dice.choice((None, "", nasty(dice))), "tool_calls": [call] * dice.choice((1, 1, 1, 2, 200))},
         {"role": "tool", "tool_call_id": dice.choice((call["id"], "other")), "content": nasty(dice)},
     ]  # fmt: skip
     tools = [tool] * dice.choice((1, 1, 1, 2, 129))
-    return _body(messages=messages[: dice.choice((1, 2, 3, 3))], tools=tools, tool_choice=dice.choice((None, "auto", "none", junk(dice))))
+    return _body(
+        messages=messages[: dice.choice((1, 2, 3, 3))],
+        tools=tools,
+        tool_choice=dice.choice((None, "auto", "none", junk(dice))),
+    )
 
 
 def _good_tools(dice: Random) -> bytes:
     """Tools in order, texts in them that are not."""
     about = {"description": nasty(dice), "type": "string", "enum": [nasty(dice), "a"]}
-    tool = {"type": "function", "function": {"name": "f", "description": nasty(dice), "parameters": {"type": "object", "properties": {nasty(dice): about}}}}
-    call = {"id": nasty(dice)[:200] or "1", "type": "function", "function": {"name": "f", "arguments": json.dumps({nasty(dice): nasty(dice)})}}
+    tool = {
+        "type": "function",
+        "function": {
+            "name": "f",
+            "description": nasty(dice),
+            "parameters": {"type": "object", "properties": {nasty(dice): about}},
+        },
+    }
+    call = {
+        "id": nasty(dice)[:200] or "1",
+        "type": "function",
+        "function": {"name": "f", "arguments": json.dumps({nasty(dice): nasty(dice)})},
+    }
     messages = [
         {"role": "system", "content": nasty(dice)},
         {"role": "user", "content": nasty(dice)},
@@ -162,7 +219,17 @@ def _no_json(dice: Random) -> bytes:
 
 
 def _stops(dice: Random) -> bytes:
-    stop = dice.choice((nasty(dice), [nasty(dice) for _ in range(dice.randrange(6))], "", [""], ["x" * 9_000], ["a"] * 2_000, "\ud800"))
+    stop = dice.choice(
+        (
+            nasty(dice),
+            [nasty(dice) for _ in range(dice.randrange(6))],
+            "",
+            [""],
+            ["x" * 9_000],
+            ["a"] * 2_000,
+            "\ud800",
+        )
+    )
     return _body(stop=stop, stream=dice.random() < 0.5)
 
 

@@ -38,7 +38,9 @@ def form(dice: Random) -> Form:
 
 def _asked(**fields: Any) -> bytes:
     # Lone surrogates go as \\u escapes, which is how a client can send them.
-    return json.dumps({"messages": [{"role": "user", "content": "hi"}], "max_tokens": 4, **fields}).encode()
+    return json.dumps(
+        {"messages": [{"role": "user", "content": "hi"}], "max_tokens": 4, **fields}
+    ).encode()
 
 
 def _gbnf(make: Callable[[Random], str]) -> Callable[[Random], bytes]:
@@ -49,7 +51,9 @@ def _schema(make: Callable[[Random], Schema]) -> Callable[[Random], bytes]:
     def body(dice: Random) -> bytes:
         schema = make(dice)
         named = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
-        return _asked(response_format=dice.choice((named, {"type": "json_object", "schema": schema})))
+        return _asked(
+            response_format=dice.choice((named, {"type": "json_object", "schema": schema}))
+        )
 
     return body
 
@@ -64,7 +68,9 @@ def _many(dice: Random) -> int:
 def _circles(dice: Random) -> str:
     names = [f"r{number}" for number in range(dice.choice((1, 2, 9, 400)))]
     gap = dice.choice(("", "empty ", '"a"? ', '("b" | empty) ', "(empty empty)* "))
-    rules = [f"{name} ::= {gap}{names[(at + 1) % len(names)]} \"x\" | \"y\"" for at, name in enumerate(names)]
+    rules = [
+        f'{name} ::= {gap}{names[(at + 1) % len(names)]} "x" | "y"' for at, name in enumerate(names)
+    ]
     return "\n".join([f"root ::= {names[0]}", 'empty ::= ""', *rules])
 
 
@@ -128,7 +134,16 @@ def _many_rules(dice: Random) -> str:
 
 def _strange(dice: Random) -> str:
     text = nasty(dice)
-    return dice.choice((text, f'root ::= "{text}"', f"root ::= [{text}]", f'root ::= "a" {text}', f"{text} ::= root", f"# {text}\nroot ::= \"a\""))
+    return dice.choice(
+        (
+            text,
+            f'root ::= "{text}"',
+            f"root ::= [{text}]",
+            f'root ::= "a" {text}',
+            f"{text} ::= root",
+            f'# {text}\nroot ::= "a"',
+        )
+    )
 
 
 def _broken(dice: Random) -> str:
@@ -184,7 +199,12 @@ def _patterns(dice: Random) -> Schema:
         "^[\\u4e00-\\u9fff]{1,9}$", "[\U0001f600-\U0001f64f]",
     )  # fmt: skip
     look = dice.choice(looks) if dice.random() < 0.7 else nasty(dice)
-    return dice.choice(({"type": "string", "pattern": look}, {"type": "string", "pattern": hostile_text.mutated(dice, look, "()[]{}*+?|\\^$")}))
+    return dice.choice(
+        (
+            {"type": "string", "pattern": look},
+            {"type": "string", "pattern": hostile_text.mutated(dice, look, "()[]{}*+?|\\^$")},
+        )
+    )
 
 
 def _nested(dice: Random) -> Schema:
@@ -223,20 +243,60 @@ def _strange_schema(dice: Random) -> Schema:
 
 
 def _wrong(dice: Random) -> Schema:
-    junk = dice.choice((None, True, False, 0, -1, 1.5, "x", [], {}, [[]], [None], {"a": None}, [1, 2], ["string", "string"], ["string", 5]))
+    junk = dice.choice(
+        (
+            None,
+            True,
+            False,
+            0,
+            -1,
+            1.5,
+            "x",
+            [],
+            {},
+            [[]],
+            [None],
+            {"a": None},
+            [1, 2],
+            ["string", "string"],
+            ["string", 5],
+        )
+    )
     word = dice.choice((
         "type", "properties", "required", "additionalProperties", "items", "prefixItems", "minItems", "maxItems", "minLength", "maxLength",
         "pattern", "format", "minimum", "maximum", "$ref", "anyOf", "oneOf", "allOf", "const", "enum", "not", "if", "then", "contains",
         "patternProperties", "propertyNames", "uniqueItems", "dependentSchemas", "unevaluatedProperties", "$defs", "$dynamicRef",
     ))  # fmt: skip
-    beside = dice.choice(({}, {"type": "object"}, {"type": "array"}, {"type": "string"}, {"type": "integer"}, {"type": ["string", "null"]}))
+    beside = dice.choice(
+        (
+            {},
+            {"type": "object"},
+            {"type": "array"},
+            {"type": "string"},
+            {"type": "integer"},
+            {"type": ["string", "null"]},
+        )
+    )
     return {**beside, word: junk}
 
 
 def _no_form(dice: Random) -> bytes:
     """The fields themselves are wrong, or lie too deep to be read."""
     deep = dice.choice((200, 3_000, 200_000))
-    junk = dice.choice((None, True, 5, "x", [], {}, {"type": 5}, {"type": "json_schema"}, {"type": "json_object", "schema": []}, {"type": "xml"}))
+    junk = dice.choice(
+        (
+            None,
+            True,
+            5,
+            "x",
+            [],
+            {},
+            {"type": 5},
+            {"type": "json_schema"},
+            {"type": "json_object", "schema": []},
+            {"type": "xml"},
+        )
+    )
     nest = '{"a":' * deep + "1" + "}" * deep
     return dice.choice((
         _asked(response_format=junk),

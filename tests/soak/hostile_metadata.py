@@ -18,7 +18,19 @@ _TEMPLATE = "tokenizer.chat_template"
 _MODELS = (
     "gpt2", "llama", "bert", "t5", "rwkv", "plamo2", "no_vocab", "none", "", "unknown", "replit", "gemma4",
 )  # fmt: skip
-_PRE = ("gpt-2", "llama-bpe", "qwen2", "deepseek-llm", "tekken", "default", "", "no such", "gemma4", "superbpe", "whitespace")
+_PRE = (
+    "gpt-2",
+    "llama-bpe",
+    "qwen2",
+    "deepseek-llm",
+    "tekken",
+    "default",
+    "",
+    "no such",
+    "gemma4",
+    "superbpe",
+    "whitespace",
+)
 _ABSURD = (0, 1, 2, 3, 63, 65, 255, 65_536, 10**6, 2**31 - 1, 2**31, 2**32 - 1)
 
 Mutation = Callable[[Random, GgufFile], GgufFile]
@@ -96,15 +108,26 @@ def _shape(dice: Random, file: GgufFile) -> GgufFile:
     )  # fmt: skip
     for name in dice.sample(names, dice.randrange(1, 3)):
         key = f"llama.{name}"
-        value = dice.choice((number_value(dice.choice(_ABSURD)), numbers(dice.choices((0, 1, 2, 64, -1), k=dice.choice((1, 2, 3, 900))))))
+        value = dice.choice(
+            (
+                number_value(dice.choice(_ABSURD)),
+                numbers(dice.choices((0, 1, 2, 64, -1), k=dice.choice((1, 2, 3, 900)))),
+            )
+        )
         file = file.with_value(key, value)
     return file
 
 
 def _special_tokens(dice: Random, file: GgufFile) -> GgufFile:
-    for name in dice.sample(("bos", "eos", "unknown", "padding", "eot", "eom", "separator", "fim_pre", "mask", "cls"), dice.randrange(1, 5)):
+    for name in dice.sample(
+        ("bos", "eos", "unknown", "padding", "eot", "eom", "separator", "fim_pre", "mask", "cls"),
+        dice.randrange(1, 5),
+    ):
         size = len(_tokens_of(file))
-        token = dice.choice((0, 65, size - 1, size, size + 1, 2**31 - 1, 2**31, 2**32 - 1, 2**32 - 2)) % 2**32
+        token = (
+            dice.choice((0, 65, size - 1, size, size + 1, 2**31 - 1, 2**31, 2**32 - 1, 2**32 - 2))
+            % 2**32
+        )
         file = file.with_value(f"tokenizer.ggml.{name}_token_id", number_value(token))
     return file
 
@@ -124,7 +147,17 @@ def _token_table(dice: Random, file: GgufFile) -> GgufFile:
         dice.shuffle(tokens)
     else:
         for _ in range(dice.choice((1, 5, 200))):
-            odd = (b"", b"\xff\xfe", b"\0", b"x" * 100_000, nasty(dice).encode("utf-8", "replace"), b"<0xZZ>", b"\xe2\x96\x81", b"<|im_end|>", b" ")
+            odd = (
+                b"",
+                b"\xff\xfe",
+                b"\0",
+                b"x" * 100_000,
+                nasty(dice).encode("utf-8", "replace"),
+                b"<0xZZ>",
+                b"\xe2\x96\x81",
+                b"<|im_end|>",
+                b" ",
+            )
             tokens[dice.randrange(len(tokens))] = dice.choice(odd)
     return file.with_value(_TOKENS, texts(tokens))
 
@@ -138,7 +171,9 @@ def _tokens_of(file: GgufFile) -> list[bytes]:
 
 def _token_types(dice: Random, file: GgufFile) -> GgufFile:
     count = dice.choice((0, 1, 200, 274, 9_000))
-    kinds = dice.choice(((0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (-1,), (2**31 - 1,), tuple(range(-2, 9))))
+    kinds = dice.choice(
+        ((0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (-1,), (2**31 - 1,), tuple(range(-2, 9)))
+    )
     file = file.with_value(_TYPES, numbers(dice.choices(kinds, k=count)))
     if dice.random() < 0.5:
         scores = dice.choice(([], [0.0] * count, [float("nan")] * count, [1e38, -1e38] * count))
@@ -147,7 +182,19 @@ def _token_types(dice: Random, file: GgufFile) -> GgufFile:
 
 
 def _merges(dice: Random, file: GgufFile) -> GgufFile:
-    odd = (b"", b" ", b"a", b"a b c", b"  ", b"h e", b"\xff \xfe", b"no such", b"a \0", b"x" * 50_000 + b" y", b"\xc4\xa0 h")
+    odd = (
+        b"",
+        b" ",
+        b"a",
+        b"a b c",
+        b"  ",
+        b"h e",
+        b"\xff \xfe",
+        b"no such",
+        b"a \0",
+        b"x" * 50_000 + b" y",
+        b"\xc4\xa0 h",
+    )
     count = dice.choice((0, 1, 12, 3_000))
     return file.with_value("tokenizer.ggml.merges", texts(dice.choices(odd, k=count)))
 
@@ -158,7 +205,23 @@ def _tokenizer(dice: Random, file: GgufFile) -> GgufFile:
 
 
 def _architecture(dice: Random, file: GgufFile) -> GgufFile:
-    names = ("", "no such", "bert", "t5", "mamba", "gemma3", "qwen2", "clip", "whisper", "LLAMA", "llama\0", "x" * 9_000, "rwkv6", "gpt2", "\u202e")
+    names = (
+        "",
+        "no such",
+        "bert",
+        "t5",
+        "mamba",
+        "gemma3",
+        "qwen2",
+        "clip",
+        "whisper",
+        "LLAMA",
+        "llama\0",
+        "x" * 9_000,
+        "rwkv6",
+        "gpt2",
+        "\u202e",
+    )
     return file.with_value("general.architecture", text_value(dice.choice(names)))
 
 
@@ -168,7 +231,9 @@ def _template(dice: Random, file: GgufFile) -> GgufFile:
     file = file.with_value(_TEMPLATE, text_value(source))
     if dice.random() < 0.3:
         more = hostile_templates.template(dice).source.encode("utf-8", "replace")
-        file = file.with_value(f"{_TEMPLATE}.{dice.choice(('tool_use', 'default', 'rag', ''))}", text_value(more))
+        file = file.with_value(
+            f"{_TEMPLATE}.{dice.choice(('tool_use', 'default', 'rag', ''))}", text_value(more)
+        )
     return file
 
 
@@ -195,8 +260,16 @@ def _twice(dice: Random, file: GgufFile) -> GgufFile:
 
 def _names(dice: Random, file: GgufFile) -> GgufFile:
     """Words of the file that are shown to people."""
-    for key in ("general.name", "general.description", "general.author", "general.license", "general.basename"):
-        text = dice.choice((nasty(dice), hostile_text.run(dice, 90_000))).encode("utf-8", "surrogatepass")
+    for key in (
+        "general.name",
+        "general.description",
+        "general.author",
+        "general.license",
+        "general.basename",
+    ):
+        text = dice.choice((nasty(dice), hostile_text.run(dice, 90_000))).encode(
+            "utf-8", "surrogatepass"
+        )
         file = file.with_value(key, text_value(text))
     return file
 
@@ -209,7 +282,9 @@ def _flipped(dice: Random, file: GgufFile) -> bytes:
     data = bytearray(file.packed())
     head = len(data) - len(file.data)
     for _ in range(dice.choice((1, 1, 2, 8, 100))):
-        data[dice.randrange(dice.choice((24, 400, head)))] = dice.choice((0, 1, 0x7F, 0x80, 0xFF, dice.randrange(256)))
+        data[dice.randrange(dice.choice((24, 400, head)))] = dice.choice(
+            (0, 1, 0x7F, 0x80, 0xFF, dice.randrange(256))
+        )
     return bytes(data)
 
 
@@ -220,9 +295,14 @@ def _cut(dice: Random, file: GgufFile) -> bytes:
 
 def _counts(dice: Random, file: GgufFile) -> bytes:
     """More keys, tensors, letters or elements than there are, or could be."""
-    huge = dice.choice((2**16 + 1, 2**31, 2**32, 2**40, 2**60, 2**63 - 1, 2**63, 2**64 - 1, len(file.values) + 1))
+    huge = dice.choice(
+        (2**16 + 1, 2**31, 2**32, 2**40, 2**60, 2**63 - 1, 2**63, 2**64 - 1, len(file.values) + 1)
+    )
     long_text: Value = (8, struct.pack("<Q", huge) + b"abc")
-    array: Value = (9, struct.pack("<IQ", dice.choice((0, 4, 6, 8, 9, 12, 13, 99)), huge) + b"\1" * 40)
+    array: Value = (
+        9,
+        struct.pack("<IQ", dice.choice((0, 4, 6, 8, 9, 12, 13, 99)), huge) + b"\1" * 40,
+    )
     return dice.choice((
         file.packed(keys=huge),
         file.packed(tensors=huge),
@@ -247,7 +327,16 @@ def _head(dice: Random, file: GgufFile) -> bytes:
 
 
 def _noise(dice: Random, file: GgufFile) -> bytes:
-    return dice.choice((b"", b"GGUF", b"GGUF\3\0\0\0", b"GGUF\3\0\0\0" + dice.randbytes(900), dice.randbytes(900), b"GGUF\3\0\0\0" + bytes(900)))
+    return dice.choice(
+        (
+            b"",
+            b"GGUF",
+            b"GGUF\3\0\0\0",
+            b"GGUF\3\0\0\0" + dice.randbytes(900),
+            dice.randbytes(900),
+            b"GGUF\3\0\0\0" + bytes(900),
+        )
+    )
 
 
 _INSIDE: dict[str, Mutation] = {

@@ -13,7 +13,13 @@ from tests.soak.hostile_text import nasty
 from tests.tiny_text import CHATML
 
 TRIGGER = "now"
-_GOOD = (CHATML, *(getattr(tool_templates, name) for name in ("HERMES", "NINE", "TEXT", "TAGGED", "ONE", "NO_RESULTS")))
+_GOOD = (
+    CHATML,
+    *(
+        getattr(tool_templates, name)
+        for name in ("HERMES", "NINE", "TEXT", "TAGGED", "ONE", "NO_RESULTS")
+    ),
+)
 _SIGNS = "{}%#'\"|().,~[]+-*/<>=! \n"
 
 
@@ -51,7 +57,9 @@ def _of(*cores: str) -> Callable[[Random], str]:
 
 
 def _number(dice: Random) -> int:
-    return dice.choice((0, -1, 1, 255, 65_536, 999_999, 10**7, 2**31 - 1, 2**32, 10**9, 2**63, 10**30))
+    return dice.choice(
+        (0, -1, 1, 255, 65_536, 999_999, 10**7, 2**31 - 1, 2**32, 10**9, 2**63, 10**30)
+    )
 
 
 def _sized(dice: Random) -> str:
@@ -189,7 +197,17 @@ _FILTERS = (
 def _filtered(dice: Random) -> str:
     """Contents through filters, to be found again behind them."""
     chain = "".join(f" | {dice.choice(_FILTERS)}" for _ in range(dice.randrange(1, 4)))
-    part = dice.choice(("m.content", "m", "m.role", "messages", "m.content[::-1]", "m.content.split()", "m.content[1:]"))
+    part = dice.choice(
+        (
+            "m.content",
+            "m",
+            "m.role",
+            "messages",
+            "m.content[::-1]",
+            "m.content.split()",
+            "m.content[1:]",
+        )
+    )
     return f"{{% for m in messages %}}{{{{ {part}{chain} }}}}{{% endfor %}}"
 
 
@@ -197,7 +215,14 @@ def _misplaced(dice: Random) -> str:
     """Contents many times, in another order, in pieces, or with parts of control tokens around them."""
     before, after = (dice.choice(("", *hostile_text.LOOKALIKES)) for _ in range(2))
     put = _quoted(before) + " + m.content + " + _quoted(after)
-    loops = ("messages", "messages | reverse", "messages[1:]", "messages * 3", "messages[-1:]", "(messages * 99)")
+    loops = (
+        "messages",
+        "messages | reverse",
+        "messages[1:]",
+        "messages * 3",
+        "messages[-1:]",
+        "(messages * 99)",
+    )
     core = dice.choice((
         f"{{{{ {put} }}}}",
         f"{{{{ ({put}) * {dice.choice((2, 50, 3000))} }}}}",
@@ -226,7 +251,9 @@ def _strange(dice: Random) -> str:
 
 def _long(dice: Random) -> str:
     size = dice.choice((999, 9_000, 300_000, 1_000_001))
-    core = dice.choice(("x", "{# #}", "{{ 1 }}", "{% set a = 1 %}", "{{ 'x' }}\n", "<|im_end|>", "{{", "\n"))
+    core = dice.choice(
+        ("x", "{# #}", "{{ 1 }}", "{% set a = 1 %}", "{{ 'x' }}\n", "<|im_end|>", "{{", "\n")
+    )
     # What is compiled costs by its pieces.
     most = size if core in ("x", "\n", "<|im_end|>") else min(size, 20_000)
     return core * (most // len(core)) + CHATML
@@ -234,7 +261,15 @@ def _long(dice: Random) -> str:
 
 def _many_turns(dice: Random) -> str:
     """Refuses almost every arrangement, so that all are tried."""
-    when = dice.choice(("messages | length > 1", "m.role == 'system'", "m.role == 'assistant'", "loop.index > 1", "tools"))
+    when = dice.choice(
+        (
+            "messages | length > 1",
+            "m.role == 'system'",
+            "m.role == 'assistant'",
+            "loop.index > 1",
+            "tools",
+        )
+    )
     words = _quoted(nasty(dice).replace("\x00", "")[:200])
     return f"{{% for m in messages %}}{{% if {when} %}}{{{{ raise_exception({words}) }}}}{{% endif %}}{{{{ m.content }}}}{{% endfor %}}"
 

@@ -12,7 +12,24 @@ BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c
 BLANKS = " \t\n\r\v\f\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2003\u2028\u2029\u202f\u205f\u3000\ufeff"
 EDGES = "\x00\x01\x02\x1a\x1b\x7f\x80\x9f\ud7ff\ud800\udbff\udc00\udfff\ue000\uf8ff\ufdd0\ufffd\ufffe\uffff"
 BEYOND = "\U00010000\U0001f600\U0001f468\u200d\U0001f469\U000e0041\U000f0000\U00100000\U0010ffff"
-RUNS = ("a", "\n", " ", "0", "<", "<|", "\u0301", "\u200d", "\U0001f600", "\x00", "\\", '"', "{{", "%", "\ue000", "é")
+RUNS = (
+    "a",
+    "\n",
+    " ",
+    "0",
+    "<",
+    "<|",
+    "\u0301",
+    "\u200d",
+    "\U0001f600",
+    "\x00",
+    "\\",
+    '"',
+    "{{",
+    "%",
+    "\ue000",
+    "é",
+)
 
 Family = Callable[[Random], str]
 

@@ -16,7 +16,17 @@ from app.store.conversations import open_store
 from app.wire import LoadParams
 from tests.cases.whole import served
 from tests.soak import hostile_content, hostile_grammars, hostile_metadata, hostile_templates
-from tests.soak.doors import LIMITS, SMALL, ApiDoor, Editor, ModelFiles, Outcome, Shelf, Window, opened
+from tests.soak.doors import (
+    LIMITS,
+    SMALL,
+    ApiDoor,
+    Editor,
+    ModelFiles,
+    Outcome,
+    Shelf,
+    Window,
+    opened,
+)
 from tests.soak.gguf_file import read
 from tests.soak.house import House
 from tests.soak.trace import Trace
@@ -91,7 +101,9 @@ def percentile(values: list[float], share: float) -> float:
 class Siege:
     """All processes, the doors into them, and the chat beside them."""
 
-    def __init__(self, lanes: dict[str, Lane], houses: list[House], witness: Witness, trace: Trace) -> None:
+    def __init__(
+        self, lanes: dict[str, Lane], houses: list[House], witness: Witness, trace: Trace
+    ) -> None:
         self.witness = witness
         self.report = Report()
         self._lanes = lanes
@@ -140,19 +152,24 @@ class Siege:
                 self._trace(f"{name} ({thing.kind}) took {seconds:.1f} s: {outcome}")
             if outcome.problem:
                 self._trace(f"{name} ({thing.kind}) FAULT: {outcome}")
-                self.report.faults.append(f"{name} ({thing.kind}): {outcome.problem}: {outcome.words!r}")
+                self.report.faults.append(
+                    f"{name} ({thing.kind}): {outcome.problem}: {outcome.words!r}"
+                )
 
 
 @asynccontextmanager
-async def siege(folder: Path, talker: Path, trace: Trace) -> AsyncIterator[Siege]:
-    """Everything open: the model that the other chat is with, behind a window and an API; a second one, whose template
-    changes; and files beside them."""
+async def siege(folder: Path, main: Path, talker: Path, trace: Trace) -> AsyncIterator[Siege]:
+    """Everything open: `main`, which the other chat is with, behind a window and an API; a `talker`, whose template
+    changes; and files made of it."""
     good = read(talker.read_bytes())
     store = await open_store(folder / "chats.db")
     files_house = House(trace, LIMITS)
-    async with opened(talker, trace, _MAIN) as (model, house), opened(talker, trace, SMALL) as (
-        edited,
-        edited_house,
+    async with (
+        opened(main, trace, _MAIN) as (model, house),
+        opened(talker, trace, SMALL) as (
+            edited,
+            edited_house,
+        ),
     ):
         window = Window(store, model)
         async with served(model) as api:
