@@ -32,7 +32,7 @@ from app.sizing.planner import Planner
 from app.sizing.profiles import Plan
 from app.store.conversations import SqliteStore
 from app.wire import FinishReason, LoadParams
-from tests.api.harness import Api, parse
+from tests.api.harness import Api
 from tests.soak.hostile_content import Posted, Typed
 from tests.soak.hostile_grammars import Form
 from tests.soak.hostile_metadata import ModelFile

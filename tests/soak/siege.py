@@ -161,7 +161,7 @@ class Siege:
 async def siege(folder: Path, main: Path, talker: Path, trace: Trace) -> AsyncIterator[Siege]:
     """Everything open: `main`, which the other chat is with, behind a window and an API; a `talker`, whose template
     changes; and files made of it."""
-    good = read(talker.read_bytes())
+    good = read(await asyncio.to_thread(talker.read_bytes))
     store = await open_store(folder / "chats.db")
     files_house = House(trace, LIMITS)
     async with (

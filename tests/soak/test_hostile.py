@@ -97,10 +97,9 @@ def test_a_few_hostile_inputs(tmp_path: Path, talker: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("part", range(1, PARTS + 1))
 def test_ten_thousand_hostile_inputs(
-    part: int, tmp_path: Path, slow_talker: Path, talker: Path, capsys: pytest.CaptureFixture[str]
+    part: int, tmp_path: Path, slow_talker: Path, talker: Path, pytestconfig: pytest.Config
 ) -> None:
     report = besieged(tmp_path, slow_talker, talker, part, WHOLE, alone=4)
     told = report.told()
-    with capsys.disabled():
-        print(f"\npart {part}: {shown(told)}")
+    pytestconfig.get_terminal_writer().line(f"\npart {part}: {shown(told)}")
     assert told["steps"]["p99 / alone"] <= MOST_SLOWER, told["steps"]

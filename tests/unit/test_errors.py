@@ -5,7 +5,7 @@ import pytest
 from app.errors import AppError, FormError
 
 
-@pytest.mark.parametrize("bad", ["\x00", "\x1b", "\x85", "\ud800", "\udcff", "\u202e", "\u2066"])
+@pytest.mark.parametrize("bad", ["\x00", "\x1b", "\x85", "\ud800", "\u202e", "\u2066"])
 def test_what_a_stranger_wrote_can_be_shown_in_an_error(bad: str) -> None:
     error = AppError(f"“{bad}” is no name.", f"Use another one than “{bad}”.")
     assert str(error) == "“\ufffd” is no name. Use another one than “\ufffd”."
