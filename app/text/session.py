@@ -26,6 +26,7 @@ from app.text.limits import Allowance
 from app.text.marks import Plain
 from app.text.prompt import MAX_CHARACTERS, Composer, ToolTemplate
 from app.text.recommended import advised
+from app.text.template import TemplateFailed, TemplateTooHeavy
 from app.text.tokens import Encoder
 from app.text.vocabulary import LlamaVocabulary
 
@@ -36,6 +37,7 @@ _DATED = (
     "The chat template writes the date into the prompt; a chat keeps the date of its first day, "
     "so that nothing has to be read again."
 )
+_ANOTHER = "Edit this model's prompt template, or choose another model."
 _GRAMMARS = 16
 """Grammars that are kept."""
 _TWO_DAYS = (1_000_000_000.0, 1_200_000_000.0)
@@ -144,7 +146,7 @@ class TextSession:
         try:
             composed = self._composer.compose(request.lines, request.wishes, request.tools)
         except TextError as error:
-            return wire.TextFailed(request.request_id, str(error))
+            return wire.TextFailed(request.request_id, _no_prompt(error))
         prompt = self._encoder.encode(composed.plain, composed.lines)
         notes = (self._refused_note(),) if composed.refused else ()
         return wire.Rendered(
@@ -215,3 +217,13 @@ class TextSession:
 
     def _refused_note(self) -> str:
         return "The chat template refused this conversation; a known format was used instead."
+
+
+def _no_prompt(error: TextError) -> str:
+    """Why a conversation has no prompt, and what to do."""
+    match error:
+        case TemplateFailed():
+            return f"The chat template refuses this conversation. {error.what} {_ANOTHER}"
+        case TemplateTooHeavy():
+            return f"{error.what} {_ANOTHER}"
+    return str(error)

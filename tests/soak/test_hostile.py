@@ -4,14 +4,26 @@ A part has 250 inputs.  What a fault names ("7 template 31") seeds the dice for 
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
+from app.chat.models import FinishReason, Usage
+from app.chat.ports import Ended
 from tests import tiny_models
 from tests.scripted_children import threads
+from tests.soak import (
+    gguf_file,
+    hostile_content,
+    hostile_grammars,
+    hostile_metadata,
+    hostile_templates,
+)
+from tests.soak.doors import Outcome, ended
 from tests.soak.oracle import CLOSE, Oracle
 from tests.soak.siege import Report, shown, siege
 from tests.soak.trace import Trace
@@ -83,6 +95,50 @@ def besieged(
     assert not report.faults, "\n".join([*report.faults, trace.tail()])
     assert report.inputs == sum(counts.values())
     return report
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        hostile_content.typed,
+        hostile_content.posted,
+        hostile_grammars.form,
+        hostile_templates.template,
+    ],
+)
+def test_a_seed_draws_the_same_again_and_some_hundred_draw_every_kind(
+    make: Callable[[Random], Any],
+) -> None:
+    drawn = [make(Random(f"7 {number}")) for number in range(400)]
+    assert drawn[:40] == [make(Random(f"7 {number}")) for number in range(40)]
+    kinds = {one.kind for one in drawn}
+    assert len(kinds) >= 3
+    assert all(kinds == {make(Random(f"{start} {n}")).kind for n in range(400)} for start in (8, 9))
+
+
+def test_a_hostile_file_is_a_good_one_but_for_what_is_wrong(talker: Path) -> None:
+    data = talker.read_bytes()
+    good = gguf_file.read(data)
+    assert good.packed() == data
+    made = [hostile_metadata.model_file(Random(f"7 {number}"), good) for number in range(300)]
+    assert len({one.kind for one in made}) == 20
+    assert data not in [one.data for one in made]
+    assert sum(one.data[:8] == data[:8] for one in made) > 200
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Oh.", "It holds \ud800 and more.", "Traceback (most recent call last): x", "It is. " * 300],
+)
+def test_words_that_nobody_can_read_are_a_fault(words: str) -> None:
+    assert Outcome(words).problem
+    assert not Outcome("The file is damaged. Get it again.").problem
+
+
+def test_an_end_without_a_word_is_a_fault() -> None:
+    assert ended(None).problem
+    assert ended(Ended(FinishReason.ERROR, Usage())).problem
+    assert not ended(Ended(FinishReason.LENGTH, Usage())).problem
 
 
 def test_a_few_hostile_inputs(tmp_path: Path, talker: Path) -> None:
