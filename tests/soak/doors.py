@@ -175,18 +175,12 @@ class ModelFiles:
         self._count += 1
         path = self._folder / f"model-{self._count}.gguf"
         await asyncio.to_thread(path.write_bytes, thing.data)
-        before = len(self._house.ends)
         model = LocalModel(planned, path=str(path), means=means(self._house))
         try:
-            outcome = await ask(model, talk(dice))
+            return await ask(model, talk(dice))
         finally:
             await model.close()
             path.unlink()
-        died = self._house.ends[before:]
-        if died and not outcome.words:
-            # An engine that died is followed by another; only an answer shows that it was.
-            self._house.trace("survived:", *died)
-        return outcome
 
 
 class Shelf:

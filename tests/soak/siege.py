@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -42,11 +43,36 @@ Bring = Callable[[Any, Random], Awaitable[Outcome]]
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A kind of input and the door that it takes; one comes after the other."""
+    """A kind of input, the door that it takes, and where the children live that it meets; one comes after the other."""
 
     name: str
     make: Callable[[Random], Any]
     bring: Bring
+    house: House
+
+
+@dataclass
+class Deaths:
+    """The ends of children in one house, and whether the chats that they happened to were told."""
+
+    house: House
+    told: dict[int, bool] = field(default_factory=dict)
+
+    def seen(self, before: int, outcome: Outcome) -> None:
+        """An input ended like this; `before` of the ends were there when it came."""
+        for number in range(before, len(self.house.ends)):
+            self.told[number] = self.told.get(number, False) or bool(outcome.words)
+
+    def faults(self) -> list[str]:
+        """A child that was too slow has cost its chat an error.  One that died of itself may be followed by another that
+        goes on with the same."""
+        found = []
+        for number, words in enumerate(self.house.ends):
+            if number not in self.told:
+                found.append(f"nothing was asked of it: {words}")
+            elif not self.told[number] and "ended because" in words:
+                found.append(f"no chat was told: {words}")
+        return found
 
 
 @dataclass
@@ -101,13 +127,11 @@ def percentile(values: list[float], share: float) -> float:
 class Siege:
     """All processes, the doors into them, and the chat beside them."""
 
-    def __init__(
-        self, lanes: dict[str, Lane], houses: list[House], witness: Witness, trace: Trace
-    ) -> None:
+    def __init__(self, lanes: dict[str, Lane], witness: Witness, trace: Trace) -> None:
         self.witness = witness
         self.report = Report()
         self._lanes = lanes
-        self._houses = houses
+        self._deaths = {id(lane.house): Deaths(lane.house) for lane in lanes.values()}
         self._trace = trace
 
     async def alone(self, answers: int) -> None:
@@ -129,8 +153,9 @@ class Siege:
         report.seconds = time.monotonic() - began
         report.busy = self.witness.take_times()
         report.faults += self.witness.faults
-        for house in self._houses:
-            report.deaths += Counter(str(death)[:90] for death in house.ends)
+        for deaths in self._deaths.values():
+            report.deaths += Counter(words[:90] for words in deaths.house.ends)
+            report.faults += deaths.faults()
         return report
 
     async def _walk(self, lane: Lane, part: int, count: int) -> None:
@@ -138,12 +163,13 @@ class Siege:
             name = f"{part} {lane.name} {number}"
             dice = Random(name)
             thing = lane.make(dice)
-            began = time.monotonic()
+            began, ends = time.monotonic(), len(lane.house.ends)
             try:
                 async with asyncio.timeout(PATIENCE):
                     outcome = await lane.bring(thing, dice)
             except TimeoutError:
                 outcome = Outcome(fault=f"it has no end within {PATIENCE:.0f} s")
+            self._deaths[id(lane.house)].seen(ends, outcome)
             seconds = time.monotonic() - began
             end = "refused" if outcome.words else "answered"
             self.report.ends[f"{lane.name}, {thing.kind}: {end}"] += 1
@@ -174,24 +200,17 @@ async def siege(folder: Path, main: Path, talker: Path, trace: Trace) -> AsyncIt
         window = Window(store, model)
         async with served(model) as api:
             door = ApiDoor(api)
-            lanes = {
-                "typed": Lane("typed", hostile_content.typed, window.bring),
-                "posted": Lane("posted", hostile_content.posted, door.bring),
-                "form": Lane("form", hostile_grammars.form, door.bring),
-                "template": Lane("template", hostile_templates.template, Editor(edited).bring),
-                "file": Lane(
-                    "file",
-                    lambda dice: hostile_metadata.model_file(dice, good),
-                    ModelFiles(folder, files_house).bring,
-                ),
-                "listed": Lane(
-                    "listed",
-                    lambda dice: hostile_metadata.model_file(dice, good),
-                    Shelf(folder / "shelf").bring,
-                ),
-            }
-            houses = [house, edited_house, files_house]
-            yield Siege(lanes, houses, Witness(model, house), trace)
+            made = partial(hostile_metadata.model_file, good=good)
+            files, shelf = ModelFiles(folder, files_house), Shelf(folder / "shelf")
+            lanes = [
+                Lane("typed", hostile_content.typed, window.bring, house),
+                Lane("posted", hostile_content.posted, door.bring, house),
+                Lane("form", hostile_grammars.form, door.bring, house),
+                Lane("template", hostile_templates.template, Editor(edited).bring, edited_house),
+                Lane("file", made, files.bring, files_house),
+                Lane("listed", made, shelf.bring, files_house),
+            ]
+            yield Siege({lane.name: lane for lane in lanes}, Witness(model, house), trace)
         await window.service.close()
     await store.close()
 
