@@ -34,7 +34,11 @@ PARTS = 40
 WHOLE = {"typed": 45, "posted": 55, "form": 70, "template": 50, "listed": 22, "file": 8}
 FEW = {"typed": 8, "posted": 12, "form": 12, "template": 8, "listed": 8, "file": 1}
 MOST_SLOWER = 3.0
-"""How many times its median alone 99 of 100 steps of the other chat may take."""
+"""How many times its median beside an idle text worker 99 of 100 steps of the other chat may take.
+
+Those count in which the engine did nothing else: how long the others may be is for its pace to say.
+"""
+FEWEST_STEPS = 100
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +51,7 @@ def slow_talker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One whose steps take some milliseconds, as those of real models do: else the system's own slices are all that is
     measured."""
     path = tmp_path_factory.mktemp("talker") / "slow.gguf"
-    tiny_models.attention(path, tiny_models.Speech(), width=384, feed=1024, layers=6)
+    tiny_models.attention(path, tiny_models.Speech(), width=256, feed=768, layers=4)
     return path
 
 
@@ -158,4 +162,6 @@ def test_ten_thousand_hostile_inputs(
     report = besieged(tmp_path, slow_talker, talker, part, WHOLE, alone=4)
     told = report.told()
     pytestconfig.get_terminal_writer().line(f"\npart {part}: {shown(told)}")
-    assert told["steps"]["p99 / alone"] <= MOST_SLOWER, told["steps"]
+    own = told["steps of its own"]
+    assert own["count"] >= FEWEST_STEPS, own
+    assert own["p99 / alone"] <= MOST_SLOWER, own
