@@ -4,6 +4,7 @@ import asyncio
 import json
 import statistics
 import time
+import traceback
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -169,6 +170,8 @@ class Siege:
                     outcome = await lane.bring(thing, dice)
             except TimeoutError:
                 outcome = Outcome(fault=f"it has no end within {PATIENCE:.0f} s")
+            except Exception:  # noqa: BLE001  whatever comes out of the app is a fault of this input
+                outcome = Outcome(fault=f"it came out of the app: {traceback.format_exc()[-900:]}")
             self._deaths[id(lane.house)].seen(ends, outcome)
             seconds = time.monotonic() - began
             end = "refused" if outcome.words else "answered"
