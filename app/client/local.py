@@ -26,13 +26,14 @@ from app.client.pair import MEANS, Means, OwnTemplate, Pair
 from app.client.prompt_format import LocalPromptFormat
 from app.client.written import Written
 from app.counters import Counters
-from app.errors import AppError, ModelError, StoreError
+from app.errors import AppError, EngineDied, ModelError, StoreError, harmless
 from app.overrides import Overrides
 from app.prompting import OWN, FedPrompt
 from app.tasks import Tasks
 from app.wire import FinishReason, Loaded, LoadParams, Progress, Usage
 
 LOADING = "the model is loading"
+_OTHER_FILE = "The file may be damaged, or of a kind that this version does not know: get it again, or choose another model."
 
 Listener = Callable[[ModelState], None]
 
@@ -265,6 +266,9 @@ class LocalModel:
             pair = Pair(params, self._means, self._written, self._engine_changed, own)
             await pair.load(progress)
             error = ""
+        except EngineDied as failure:
+            name = PurePath(path).name
+            error = f"“{harmless(name)}” could not be loaded. {failure} {_OTHER_FILE}"
         except AppError as failure:
             error = str(failure)
         finally:
