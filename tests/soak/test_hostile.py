@@ -23,16 +23,17 @@ from tests.soak import (
     hostile_metadata,
     hostile_templates,
 )
-from tests.soak.doors import Outcome, ended
+from tests.soak.doors import LIMITS, Outcome, ended
+from tests.soak.house import House
 from tests.soak.oracle import CLOSE, Oracle
-from tests.soak.siege import Report, shown, siege
+from tests.soak.siege import Deaths, Report, shown, siege
 from tests.soak.trace import Trace
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
 
 PARTS = 40
 WHOLE = {"typed": 45, "posted": 55, "form": 70, "template": 50, "listed": 22, "file": 8}
-FEW = {"typed": 8, "posted": 12, "form": 12, "template": 8, "listed": 8, "file": 1}
+FEW = {"typed": 6, "posted": 10, "form": 10, "template": 6, "listed": 8, "file": 1}
 MOST_SLOWER = 3.0
 """How many times its median beside an idle text worker 99 of 100 steps of the other chat may take.
 
@@ -143,6 +144,22 @@ def test_an_end_without_a_word_is_a_fault() -> None:
     assert ended(None).problem
     assert ended(Ended(FinishReason.ERROR, Usage())).problem
     assert not ended(Ended(FinishReason.LENGTH, Usage())).problem
+
+
+def test_a_death_that_no_chat_was_told_of_is_a_fault(tmp_path: Path) -> None:
+    trace = Trace(tmp_path / "trace.txt")
+    house = House(trace, LIMITS)
+    deaths = Deaths(house)
+    house.ends += ["The text-worker was ended because it took longer.", "The engine stopped."]
+    assert len(deaths.faults()) == 2
+    deaths.seen(0, Outcome())
+    # The engine that stopped of itself was followed by another one, which answered.
+    assert deaths.faults() == [
+        "no chat was told: The text-worker was ended because it took longer."
+    ]
+    deaths.seen(0, Outcome("It took longer than 2 s."))
+    assert deaths.faults() == []
+    trace.close()
 
 
 def test_a_few_hostile_inputs(tmp_path: Path, talker: Path) -> None:
