@@ -10,7 +10,6 @@ dropped instead of closed still stops its request on any event loop.
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path, PurePath
 
 from app import modelfile
@@ -24,17 +23,16 @@ from app.client.kept_states import delete_states
 from app.client.listening import listening
 from app.client.pair import MEANS, Means, OwnTemplate, Pair
 from app.client.prompt_format import LocalPromptFormat
+from app.client.told import Listener, ToldState
 from app.client.written import Written
 from app.counters import Counters
-from app.errors import AppError, ModelError, StoreError
+from app.errors import AppError, EngineDied, MemoryPart, ModelError, OutOfMemory, StoreError
 from app.overrides import Overrides
 from app.prompting import OWN, FedPrompt
 from app.tasks import Tasks
 from app.wire import FinishReason, Loaded, LoadParams, Progress, Usage
 
 LOADING = "the model is loading"
-
-Listener = Callable[[ModelState], None]
 
 
 class LocalModel:
@@ -59,8 +57,7 @@ class LocalModel:
         self._overrides = overrides
         self._means = means
         phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
-        self._state = ModelState(phase, path=path, name=PurePath(path).stem)
-        self._listeners: list[Listener] = []
+        self._told = ToldState(ModelState(phase, path=path, name=PurePath(path).stem))
         self._pair: Pair | None = None
         self._written = Written()
         self._fed = FedPrompts()
@@ -76,7 +73,7 @@ class LocalModel:
     @property
     def state(self) -> ModelState:
         """Where the model is in its life."""
-        return self._state
+        return self._told.now
 
     @property
     def loaded(self) -> Loaded | None:
@@ -107,15 +104,7 @@ class LocalModel:
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` soon after every change, in order; the returned function ends it."""
-        # Wrapped, so that the same function may listen twice and each leave by itself.
-        entry = partial(listener)
-        self._listeners.append(entry)
-
-        def leave() -> None:
-            if entry in self._listeners:
-                self._listeners.remove(entry)
-
-        return leave
+        return self._told.subscribe(listener)
 
     async def check(self, path: str) -> None:
         """Look whether this can be a model; raises ModelError with the reason."""
@@ -132,7 +121,7 @@ class LocalModel:
         """Free the memory, or cancel a load; the next request loads the model again."""
         self._cancel_load()
         self._end_pair(FinishReason.ERROR, "The model was unloaded; send the message again.")
-        if self._state.path:
+        if self._told.now.path:
             self._unloaded("")
         await self._loads.finish()
         await self._stops.finish()
@@ -167,7 +156,7 @@ class LocalModel:
                 return
             self._fed.remember(chat, FedPrompt(pair.loaded.fingerprint, stream.prompt))
             if pair is self._pair:
-                self._show(replace(self._state, notes=pair.notes))
+                self._told.show(replace(self._told.now, notes=pair.notes))
             with listening(pair, stream, answer, request) as untold:
                 if left_out:
                     yield LeftOut(left_out)
@@ -183,7 +172,7 @@ class LocalModel:
 
     async def warm(self, request: Request) -> None:
         """Have read what goes before the next message of this conversation, where a model is ready."""
-        if self._pair is not None and self._state.phase is ModelPhase.READY:
+        if self._pair is not None and self._told.now.phase is ModelPhase.READY:
             with self._idle.busy():
                 await self._pair.warm(request)
 
@@ -220,8 +209,12 @@ class LocalModel:
 
     def _wants_load(self) -> bool:
         """Whether a request has to wait for a load, which is begun where none runs."""
-        if self._loading is None and self._state.phase is ModelPhase.UNLOADED and not self._closed:
-            self._begin_load(self._state.path)
+        if (
+            self._loading is None
+            and self._told.now.phase is ModelPhase.UNLOADED
+            and not self._closed
+        ):
+            self._begin_load(self._told.now.path)
         return self._loading is not None
 
     async def _ready(self) -> Pair | None:
@@ -230,9 +223,9 @@ class LocalModel:
         return self._pair
 
     def _why_not(self) -> str:
-        if self._state.error:
-            return self._state.error
-        if self._state.phase is ModelPhase.NONE:
+        if self._told.now.error:
+            return self._told.now.error
+        if self._told.now.phase is ModelPhase.NONE:
             return "No model is chosen yet. Open one, then send again."
         return "The model was unloaded before the answer began. Send again to load it."
 
@@ -240,7 +233,7 @@ class LocalModel:
 
     def _begin_load(self, path: str) -> "asyncio.Task[None]":
         self._cancel_load()
-        self._show(
+        self._told.show(
             ModelState(
                 ModelPhase.LOADING, path=path, name=PurePath(path).stem, doing="starting the engine"
             )
@@ -253,9 +246,10 @@ class LocalModel:
 
         def progress(step: Progress) -> None:
             if self._loading is me:
-                self._show(replace(self._state, fraction=step.fraction, doing=step.doing))
+                self._told.show(replace(self._told.now, fraction=step.fraction, doing=step.doing))
 
         error = "Loading failed; see the log."
+        short_of: MemoryPart | None = None
         pair: Pair | None = None
         try:
             await self._loads.finish(but=me)
@@ -266,11 +260,11 @@ class LocalModel:
             await pair.load(progress)
             error = ""
         except AppError as failure:
-            error = str(failure)
+            error, short_of = str(failure), _short_of(failure)
         finally:
             if self._loading is me:
                 self._loading = None
-                self._loaded(pair, error)
+                self._loaded(pair, error, short_of)
             if pair is not None and pair is not self._pair:
                 self._retire(pair)
 
@@ -278,9 +272,10 @@ class LocalModel:
         """What a load needs of the disk."""
         return self._load_params(path), _own_template(self._overrides, path)
 
-    def _loaded(self, pair: Pair | None, error: str) -> None:
+    def _loaded(self, pair: Pair | None, error: str, short_of: MemoryPart | None) -> None:
         if error or pair is None:
-            self._show(replace(self._state, phase=ModelPhase.FAILED, doing="", error=error))
+            failed = replace(self._told.now, phase=ModelPhase.FAILED, doing="", error=error)
+            self._told.show(replace(failed, short_of=short_of))
             return
         self._pair = pair
         self._engine_changed(pair)
@@ -292,12 +287,14 @@ class LocalModel:
             return
         over, loaded = pair.engine.over, pair.loaded
         if over is not None:
-            self._show(replace(self._state, phase=ModelPhase.FAILED, doing="", error=over[1]))
+            self._told.show(
+                replace(self._told.now, phase=ModelPhase.FAILED, doing="", error=over[1])
+            )
             self._end_pair(*over)
         elif pair.engine.serving:
-            self._show(
+            self._told.show(
                 replace(
-                    self._state,
+                    self._told.now,
                     phase=ModelPhase.READY,
                     device=loaded.device,
                     fraction=1.0,
@@ -312,8 +309,8 @@ class LocalModel:
                 )
             )
         else:
-            loading = replace(self._state, phase=ModelPhase.LOADING, doing=STARTING_AGAIN)
-            self._show(replace(loading, fraction=pair.engine.fraction))
+            loading = replace(self._told.now, phase=ModelPhase.LOADING, doing=STARTING_AGAIN)
+            self._told.show(replace(loading, fraction=pair.engine.fraction))
 
     def _unload_idle(self) -> None:
         if self._pair is None:
@@ -322,14 +319,14 @@ class LocalModel:
         self._unloaded("")
 
     def _unloaded(self, error: str) -> None:
-        path = self._state.path
-        self._show(
+        path = self._told.now.path
+        self._told.show(
             ModelState(
                 ModelPhase.UNLOADED,
                 path=path,
                 name=PurePath(path).stem,
                 error=error,
-                recommended=self._state.recommended,
+                recommended=self._told.now.recommended,
             )
         )
 
@@ -347,23 +344,17 @@ class LocalModel:
     def _retire(self, pair: Pair) -> None:
         self._stops.spawn(pair.stop(), name="stop a model")
 
-    def _show(self, state: ModelState) -> None:
-        if state == self._state:
-            return
-        self._state = state
-        loop = asyncio.get_running_loop()
-        for listener in self._listeners:
-            # Not called from here: a listener that fails must not leave a load half done.
-            loop.call_soon(self._tell, listener, state)
-
-    def _tell(self, listener: Listener, state: ModelState) -> None:
-        if listener in self._listeners:
-            listener(state)
-
 
 def _chat_of(request: Request) -> int:
     """The chat whose turn this is, 0 where it is none."""
     return 0 if request.aside else request.owner
+
+
+def _short_of(failure: AppError) -> MemoryPart | None:
+    """What of a model there was no memory for, where that is why it was not loaded."""
+    if isinstance(failure, EngineDied):
+        return MemoryPart.UNKNOWN if failure.starved else None
+    return failure.part if isinstance(failure, OutOfMemory) else None
 
 
 def _own_template(overrides: Overrides | None, path: str) -> OwnTemplate:

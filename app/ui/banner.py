@@ -9,7 +9,7 @@ from typing import Literal
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.ui import icons, keyboard, theme
 from app.ui.plain import Label, without_mnemonics
@@ -18,11 +18,20 @@ Kind = Literal["bad", "info"]
 _TEXT_LIMIT = 600
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several things that can be done, as a button under the words of a notice."""
+
+    text: str
+    act: Callable[[], None]
+
+
 @dataclass(frozen=True, eq=False)
 class Notice:
     """What to show.  `seconds` 0: until it is dismissed.
 
-    `act` runs when the one button, `action`, is pressed; `gone` when the notice goes in any other way.
+    `act` runs when the one button, `action`, is pressed; `gone` when the notice goes in any other way.  `choices` are for
+    where there is more than one thing to do, the best first.
     """
 
     text: str
@@ -31,6 +40,7 @@ class Notice:
     act: Callable[[], None] | None = None
     gone: Callable[[], None] | None = None
     seconds: float = 0.0
+    choices: tuple[Choice, ...] = ()
 
 
 class Banner(QFrame):
@@ -53,12 +63,16 @@ class Banner(QFrame):
         self._close = icons.IconButton("close", "Dismiss", "noticeDismiss", self)
         self._action.clicked.connect(self._act)
         self._close.clicked.connect(self._dismiss)
+        self._choices: list[QPushButton] = []
+        self._column = QVBoxLayout()
+        self._column.setSpacing(0)
+        self._column.addWidget(self._text)
         self.setMaximumWidth(theme.px(theme.COLUMN))
         layout = QHBoxLayout(self)
         layout.setContentsMargins(theme.GAP_3, theme.GAP_1, theme.GAP_1, theme.GAP_1)
         layout.setSpacing(theme.GAP_2)
         layout.addWidget(self._picture, 0)
-        layout.addWidget(self._text, 1)
+        layout.addLayout(self._column, 1)
         layout.addWidget(self._action, 0)
         layout.addWidget(self._close, 0)
         self.hide()
@@ -101,6 +115,13 @@ class Banner(QFrame):
             if notice.act is not None:
                 notice.act()
 
+    def _choose(self) -> None:
+        notice, chosen = self.current, self.sender()
+        if notice is not None and chosen in self._choices:
+            choice = notice.choices[self._choices.index(chosen)]
+            self._remove(notice)
+            choice.act()
+
     def _dismiss(self) -> None:
         if self.current is not None:
             self._finish(self.current)
@@ -136,6 +157,7 @@ class Banner(QFrame):
         self._action.setText(without_mnemonics(notice.action))
         self._action.setAccessibleName(notice.action)
         self._action.setVisible(bool(notice.action))
+        self._show_choices(notice.choices)
         kind = "Error" if notice.kind == "bad" else "Notice"
         self.setAccessibleName(f"{kind}: {_bounded(notice.text)}")
         self._tint()
@@ -143,6 +165,27 @@ class Banner(QFrame):
             self.setProperty("kind", notice.kind)
             self.style().unpolish(self)
             self.style().polish(self)
+
+    def _show_choices(self, choices: tuple[Choice, ...]) -> None:
+        if [choice.text for choice in choices] == [
+            button.accessibleName() for button in self._choices
+        ]:
+            return
+        for button in self._choices:
+            self._column.removeWidget(button)
+            button.hide()
+            button.deleteLater()
+        self._choices = [self._choice(number, one.text) for number, one in enumerate(choices)]
+
+    def _choice(self, number: int, text: str) -> QPushButton:
+        button = QPushButton(without_mnemonics(text), self)
+        button.setObjectName(f"noticeChoice{number}")
+        button.setAccessibleName(text)
+        button.setProperty("role", "link")
+        button.clicked.connect(self._choose)
+        self._column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+        button.show()
+        return button
 
     def _tint(self) -> None:
         if self.current is None:
