@@ -167,24 +167,20 @@ class Banner(QFrame):
             self.style().polish(self)
 
     def _show_choices(self, choices: tuple[Choice, ...]) -> None:
-        if [choice.text for choice in choices] == [
-            button.accessibleName() for button in self._choices
-        ]:
-            return
-        for button in self._choices:
-            self._column.removeWidget(button)
-            button.hide()
-            button.deleteLater()
-        self._choices = [self._choice(number, one.text) for number, one in enumerate(choices)]
+        while len(self._choices) < len(choices):
+            self._choices.append(self._choice(len(self._choices)))
+        for button, choice in zip(self._choices, choices, strict=False):
+            button.setText(without_mnemonics(choice.text))
+            button.setAccessibleName(choice.text)
+        for number, button in enumerate(self._choices):
+            button.setVisible(number < len(choices))
 
-    def _choice(self, number: int, text: str) -> QPushButton:
-        button = QPushButton(without_mnemonics(text), self)
+    def _choice(self, number: int) -> QPushButton:
+        button = QPushButton(self)
         button.setObjectName(f"noticeChoice{number}")
-        button.setAccessibleName(text)
         button.setProperty("role", "link")
         button.clicked.connect(self._choose)
         self._column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
-        button.show()
         return button
 
     def _tint(self) -> None:

@@ -26,10 +26,12 @@ _NOTE_SECONDS = 20.0
 
 
 class ModelControl(QObject):
-    """Turns wishes into calls of the host.  `state_changed` carries every new `ModelState`."""
+    """Turns wishes into calls of the host.  `state_changed` carries every new `ModelState`, `load_begun`
+    the file that the user wants."""
 
     state_changed = Signal(object)
     starter_chosen = Signal()
+    load_begun = Signal(str)
 
     def __init__(
         self,
@@ -160,6 +162,7 @@ class ModelControl(QObject):
 
     def _load_now(self, path: str) -> None:
         self._replace(None)
+        self.load_begun.emit(path)
         aio.spawn(self._host.load(path))
 
     def _unload_now(self) -> None:

@@ -24,6 +24,7 @@ from app.sizing.planner import Planner
 from app.ui import aio, geometry, keyboard, layout, motion
 from app.ui.banner import Banner, Notice
 from app.ui.cache_advice import CacheAdvice
+from app.ui.chat_model import ModelSwitch
 from app.ui.chat_settings_dialog import ChatSettingsDialog
 from app.ui.chat_tab import ChatTab
 from app.ui.commands import COMMANDS, ShortcutsDialog
@@ -93,6 +94,7 @@ class Window(QMainWindow):
         self.model_button = ModelButton(starter is not None, self)
         self._finder: ModelFinder | None = None
         self.pulse = Pulse(self)
+        self._switch = ModelSwitch(chat, self.workspace.front_model, self)
         self._tab_keys = TabKeys(self.tabs, self.focusComposer, self)
         self._scheme = Scheme(preferences, self)
         self._actions: dict[str, QAction] = {}
@@ -214,6 +216,8 @@ class Window(QMainWindow):
         self.pulse.beat.connect(self._beat)
         self.workspace.front_changed.connect(self._show_front)
         self.model.state_changed.connect(self._show_model)
+        self.model.state_changed.connect(self._switch.model_changed)
+        self.model.load_begun.connect(self._switch.choose)
         self.model.starter_chosen.connect(self.focusComposer)
         self.banner.left.connect(self.focusComposer)
         self.model_button.starter_requested.connect(self.model.use_starter)

@@ -1,0 +1,99 @@
+"""The model that a chat goes on with: shown where it is not the one that is loaded, and changed by the user's choice."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path, PurePath
+
+from PySide6.QtCore import QObject
+
+from app.chat.model_state import ModelPhase, ModelState
+from app.chat.turns import ChatService
+from app.ui import aio
+from app.ui.plain import one_line
+from app.ui.state_line import StateLine
+
+_NAME_LIMIT = 32
+_USABLE = (ModelPhase.READY, ModelPhase.LOADING, ModelPhase.UNLOADED)
+
+
+class ChatModel(QObject):
+    """Of the chat with this number, whose state `line` shows."""
+
+    def __init__(
+        self, chat: ChatService, conversation_id: int, line: StateLine, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._chat, self._id, self._line = chat, conversation_id, line
+        self._own = ""
+        self._present = ModelState()
+        line.model_offer.use_requested.connect(self._use_present)
+
+    def show(self, own: str, present: ModelState) -> None:
+        """The chat goes on with the file `own` ("": with any), and this is the model that there is."""
+        before = self._own, self._present.path, self._present.phase
+        self._own, self._present = own, present
+        if before != (own, present.path, present.phase):
+            aio.spawn(self._look())
+
+    async def _look(self) -> None:
+        asked = self._own, self._present
+        gone = False
+        if self._own not in ("", self._present.path):
+            gone = not await asyncio.to_thread(_is_there, self._own)
+        if asked == (self._own, self._present):
+            self._line.offer_model(*sentence(self._own, self._present, gone=gone))
+
+    @aio.async_slot
+    async def _use_present(self) -> None:
+        await self._chat.use_model(self._id, self._present.path)
+
+
+def sentence(own: str, present: ModelState, *, gone: bool) -> tuple[str, str]:
+    """What is said of a chat that goes on with `own`, and what is offered; `gone`: that file is not there any more."""
+    if own in ("", present.path):
+        return "", ""
+    name = one_line(PurePath(own).stem, _NAME_LIMIT)
+    usable = present.phase in _USABLE
+    action = f"Use {one_line(present.name, _NAME_LIMIT)}" if usable else ""
+    if gone:
+        more = "" if action else " Choose another model."
+        return f"{name} is not on this computer any more.{more}", action
+    return f"This chat is with {name}; your next message loads it.", action
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+class ModelSwitch(QObject):
+    """The model that the user chooses by hand is also that of the chat in front, once it is loaded.
+
+    `front` gives that chat's number and the model that it has ("": none yet, it takes what there is at its first question).
+    """
+
+    def __init__(
+        self,
+        chat: ChatService,
+        front: Callable[[], tuple[int, str] | None],
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._chat, self._front = chat, front
+        self._wish: tuple[int, str] | None = None
+
+    def choose(self, path: str) -> None:
+        """The user has this file loaded."""
+        front = self._front()
+        self._wish = (front[0], path) if front is not None and front[1] else None
+
+    def model_changed(self, state: ModelState) -> None:
+        """Keep the choice once that model is there."""
+        if self._wish is None or state.phase is not ModelPhase.READY:
+            return
+        chat, path = self._wish
+        if state.path == path:
+            self._wish = None
+            aio.spawn(self._chat.use_model(chat, path))
