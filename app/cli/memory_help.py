@@ -9,13 +9,13 @@ from app.hub.smaller import smaller
 from app.settings import Profile
 from app.sizing.planner import Planner
 from app.sizing.profiles import Own
-from app.sizing.remedies import Remedy, RemedyKind, remedies
+from app.sizing.remedies import NOTHING_HELPS, Remedy, RemedyKind, remedies
 
 
 def advised_options(
     planner: Planner, profile: Profile, own: Own, state: ModelState
 ) -> Sequence[str]:
-    """A line for each way to load what has failed like this, the best first; none where nothing helps by the estimate.
+    """A line for each way to load what has failed like this, the best first.
 
     Reads the heads of the models on this machine.
     """
@@ -24,6 +24,8 @@ def advised_options(
     attempt = planner.attempt(state.path, state.short_of, profile, own)
     others, least_share = smaller(library.here(), Path(state.path))
     found = [_option(one) for one in remedies(attempt, others, least_share)]
+    if not found:
+        return [NOTHING_HELPS]
     return [f"{'or' if number else 'What fits'}: {option}" for number, option in enumerate(found)]
 
 

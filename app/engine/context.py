@@ -249,8 +249,7 @@ def _made_otherwise(wanted: LoadParams, got: LoadParams, *, flash: bool) -> list
 def _no_context(params: LoadParams, *, starved: bool) -> ModelError:
     memory = f"There is not enough memory for a pool of {params.pool_tokens:,} tokens"
     if starved or params.kv_type == "f16":
-        remedy = "Choose a smaller pool in the settings."
-        return OutOfMemory(f"{memory}.", remedy, part=MemoryPart.POOL)
+        return OutOfMemory(f"{memory}.", part=MemoryPart.POOL)
     # A compressed pool needs flash attention, so that there is nothing to fall back to.
     return ModelError(
         f"{memory}, or this model cannot be used with a compressed one ({params.kv_type}).",

@@ -52,7 +52,6 @@ class Model:
         if not self.handle and log.starved:
             raise OutOfMemory(
                 f"There is not enough memory for “{path.name}”.",
-                "Close other programs, or choose a smaller model.",
                 part=MemoryPart.WEIGHTS,
             )
         if not self.handle:

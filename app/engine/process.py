@@ -220,7 +220,11 @@ class _Process:
 
 
 def _failed(error: ModelError) -> LoadFailed:
-    return LoadFailed(str(error), error.part if isinstance(error, OutOfMemory) else None)
+    if isinstance(error, OutOfMemory):
+        return LoadFailed(
+            error.what, error.part
+        )  # what helps is known to whoever sees the whole machine
+    return LoadFailed(str(error))
 
 
 def _refuse(message: Message) -> NoReturn:

@@ -18,6 +18,9 @@ from app.sizing.profiles import NO_OWN, RESERVE, Own, Plan, plan
 LEAST_POOL = 1024
 """Tokens of the smallest pool that is offered: what the smallest profile has."""
 
+NOTHING_HELPS = "Close other programs, or choose a smaller model."
+"""What to say where there is no remedy."""
+
 _ROUND, _FINE, _FROM = 1024, 256, 4096
 """A pool is offered in whole steps of so many tokens: in fine ones below `_FROM`."""
 

@@ -64,15 +64,17 @@ class Banner(QFrame):
         self._action.clicked.connect(self._act)
         self._close.clicked.connect(self._dismiss)
         self._choices: list[QPushButton] = []
-        self._column = QVBoxLayout()
-        self._column.setSpacing(0)
-        self._column.addWidget(self._text)
+        self._under = QVBoxLayout()
+        self._under.setSpacing(0)
+        column = QVBoxLayout()
+        column.setSpacing(theme.GAP_1)
+        column.addWidget(self._text)
+        column.addLayout(self._under)
         self.setMaximumWidth(theme.px(theme.COLUMN))
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(theme.GAP_3, theme.GAP_1, theme.GAP_1, theme.GAP_1)
+        layout = self._row = QHBoxLayout(self)
         layout.setSpacing(theme.GAP_2)
         layout.addWidget(self._picture, 0)
-        layout.addLayout(self._column, 1)
+        layout.addLayout(column, 1)
         layout.addWidget(self._action, 0)
         layout.addWidget(self._close, 0)
         self.hide()
@@ -174,13 +176,19 @@ class Banner(QFrame):
             button.setAccessibleName(choice.text)
         for number, button in enumerate(self._choices):
             button.setVisible(number < len(choices))
+        # Beside a list the picture and the cross belong to its first line.
+        above = theme.GAP_2 if choices else theme.GAP_1
+        self._row.setContentsMargins(theme.GAP_3, above, theme.GAP_1, theme.GAP_1)
+        place = Qt.AlignmentFlag.AlignTop if choices else Qt.AlignmentFlag.AlignVCenter
+        for widget in (self._picture, self._close):
+            self._row.setAlignment(widget, place)
 
     def _choice(self, number: int) -> QPushButton:
         button = QPushButton(self)
         button.setObjectName(f"noticeChoice{number}")
-        button.setProperty("role", "link")
+        button.setProperty("role", "choice")
         button.clicked.connect(self._choose)
-        self._column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+        self._under.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         return button
 
     def _tint(self) -> None:

@@ -12,7 +12,7 @@ from app.ui import aio
 from app.ui.plain import one_line
 from app.ui.state_line import StateLine
 
-_NAME_LIMIT = 32
+_NAME_LIMIT, _ACTION_LIMIT = 32, 24
 _USABLE = (ModelPhase.READY, ModelPhase.LOADING, ModelPhase.UNLOADED)
 
 
@@ -54,11 +54,11 @@ def sentence(own: str, present: ModelState, *, gone: bool) -> tuple[str, str]:
         return "", ""
     name = one_line(PurePath(own).stem, _NAME_LIMIT)
     usable = present.phase in _USABLE
-    action = f"Use {one_line(present.name, _NAME_LIMIT)}" if usable else ""
+    action = f"Use {one_line(present.name, _ACTION_LIMIT)}" if usable else ""
     if gone:
         more = "" if action else " Choose another model."
         return f"{name} is not on this computer any more.{more}", action
-    return f"This chat is with {name}; your next message loads it.", action
+    return f"{name} answers here, and is loaded when you send.", action
 
 
 def _is_there(path: str) -> bool:

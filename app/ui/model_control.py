@@ -14,6 +14,7 @@ from app.chat.model_state import ModelPhase, ModelState
 from app.chat.ports import ModelHost
 from app.errors import ModelError
 from app.settings import Settings
+from app.sizing.remedies import NOTHING_HELPS
 from app.ui import aio
 from app.ui.banner import Banner, Choice, Notice
 from app.ui.memory_help import MemoryHelp
@@ -153,7 +154,10 @@ class ModelControl(QObject):
     async def _offer_remedies(self, failed: ModelState, back: str) -> None:
         """Say again that the model did not fit, with what can be done about it."""
         choices = await self.memory.choices(failed, self.load)
-        if not choices or self._host.state != failed or self._load_notice is None:
+        if self._host.state != failed or self._load_notice is None:
+            return
+        if not choices:
+            self._say_refused(f"{failed.error} {NOTHING_HELPS}", back=back)
             return
         if back:
             name = one_line(Path(back).stem, 32)

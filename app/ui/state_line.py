@@ -98,7 +98,7 @@ class StateLine(QWidget):
         )
         self.model_offer.setVisible(of_model)
         self._words.setVisible(not offer and not of_model)
-        self._room.setVisible(not offer)  # of a narrow line the offer needs all
+        self._room.setVisible(not offer and not of_model)  # of a narrow line an offer needs all
         self.offer.offer(offer)
         self._words.setText(words)
         self._words.setAccessibleName(words)

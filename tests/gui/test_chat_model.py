@@ -32,7 +32,7 @@ def test_a_chat_says_that_it_goes_on_with_its_own_model(with_desk, tmp_path):
         assert offer(desk).isHidden(), "nothing is said where it is the one that is loaded"
         desk.host.move(path="/models/other.gguf", name="other")
         await until(offer(desk).isVisible)
-        assert offer(desk).text() == "This chat is with mine; your next message loads it."
+        assert offer(desk).text() == "mine answers here, and is loaded when you send."
         await desk.say("and now?")
         await until(lambda: len(desk.generator.requests) == 2)
         assert desk.generator.requests[1].model == str(mine)
@@ -116,8 +116,8 @@ def test_a_chat_without_a_question_takes_what_there_is(with_desk):
         ("", ModelPhase.READY, False, ("", "")),
         ("/b.gguf", ModelPhase.READY, False, ("", "")),
         ("/b.gguf", ModelPhase.FAILED, False, ("", "")),
-        ("/a.gguf", ModelPhase.LOADING, False, ("This chat is with a; your next message loads it.", "Use B")),
-        ("/a.gguf", ModelPhase.FAILED, False, ("This chat is with a; your next message loads it.", "")),
+        ("/a.gguf", ModelPhase.LOADING, False, ("a answers here, and is loaded when you send.", "Use B")),
+        ("/a.gguf", ModelPhase.FAILED, False, ("a answers here, and is loaded when you send.", "")),
         ("/a.gguf", ModelPhase.NONE, True, ("a is not on this computer any more. Choose another model.", "")),
         ("/a.gguf", ModelPhase.UNLOADED, True, ("a is not on this computer any more.", "Use B")),
     ],

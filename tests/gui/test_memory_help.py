@@ -144,7 +144,8 @@ def test_where_nothing_helps_another_file_is_offered(with_desk, tmp_path):
 
     async def scenario(desk):
         fail(desk, path, MemoryPart.POOL)
-        await turns_of_the_loop()
+        said = f"{WORDS} Close other programs, or choose a smaller model."
+        await until(lambda: desk.window.banner.text() == said)
         assert desk.find(QPushButton, "noticeAction").text() == "Open another file…"
         assert choices(desk) == []
 

@@ -69,7 +69,7 @@ def test_another_model_keeps_the_chat(tmp_path: Path) -> None:
             )
         )
         await service.use_model(chat, "/b.gguf")
-        assert told == ["/b.gguf"]
+        assert told[-1] == "/b.gguf"
         await ask(service, chat)
         assert generator.requests[-1].model == "/b.gguf"
         texts = [line.content for line in generator.requests[-1].messages]
