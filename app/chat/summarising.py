@@ -78,7 +78,9 @@ class Summarising:
         """Have this one written and kept; whether it was."""
         text, ended = await self._answer(wanted.request)
         if ended is None or ended.reason is not FinishReason.STOP or is_blank(text):
-            self._failures[conversation_id] += 1 if self._generator.context_tokens else 0
+            taken_away = wanted.request.model not in ("", self._generator.model)
+            fault = self._generator.context_tokens and not taken_away
+            self._failures[conversation_id] += 1 if fault else 0
             _log.warning("chat %d: the summary was dropped: %s", conversation_id, _why(ended))
             return False
         kept = await self._store.add_summary(wanted.upto, text)

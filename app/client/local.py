@@ -225,6 +225,7 @@ class LocalModel:
         if request.aside and not self._has(request.model):
             return TAKEN_AWAY
         if not self._has(request.model):
+            await self._ready()  # nobody's load is given up for this one
             try:
                 await self.check(request.model)
             except ModelError as error:

@@ -69,7 +69,7 @@ def _is_there(path: str) -> bool:
 
 
 class ModelSwitch(QObject):
-    """The model that the user chooses by hand is also that of the chat in front, once it is loaded.
+    """The model that the user chooses by hand is also that of the chat in front, unless it cannot be loaded.
 
     `front` gives that chat's number and the model that it has ("": none yet, it takes what there is at its first question).
     """
@@ -82,18 +82,24 @@ class ModelSwitch(QObject):
     ) -> None:
         super().__init__(parent)
         self._chat, self._front = chat, front
-        self._wish: tuple[int, str] | None = None
+        self._wish: tuple[int, str, str] | None = None
+        """The chat, the file that was chosen, and the one before it."""
 
     def choose(self, path: str) -> None:
         """The user has this file loaded."""
         front = self._front()
-        self._wish = (front[0], path) if front is not None and front[1] else None
+        self._wish = None
+        if front is not None and front[1] not in ("", path):
+            chat, before = front
+            self._wish = (chat, path, before)
+            aio.spawn(self._chat.use_model(chat, path))
 
     def model_changed(self, state: ModelState) -> None:
-        """Keep the choice once that model is there."""
-        if self._wish is None or state.phase is not ModelPhase.READY:
+        """Take the choice back where that model cannot be had."""
+        if self._wish is None or state.path != self._wish[1]:
             return
-        chat, path = self._wish
-        if state.path == path:
+        chat, _, before = self._wish
+        if state.phase in (ModelPhase.READY, ModelPhase.FAILED):
             self._wish = None
-            aio.spawn(self._chat.use_model(chat, path))
+        if state.phase is ModelPhase.FAILED:
+            aio.spawn(self._chat.use_model(chat, before))

@@ -76,7 +76,7 @@ def test_a_file_that_is_gone_is_said_and_the_present_one_offered(with_desk, tmp_
     with_desk(scenario)
 
 
-def test_a_model_chosen_by_hand_is_that_of_the_chat_in_front_once_it_is_there(with_desk, tmp_path):
+def test_a_model_chosen_by_hand_is_that_of_the_chat_in_front_unless_it_fails(with_desk, tmp_path):
     mine = tmp_path / "mine.gguf"
     mine.write_bytes(b"GGUF")
 
@@ -91,9 +91,10 @@ def test_a_model_chosen_by_hand_is_that_of_the_chat_in_front_once_it_is_there(wi
         ):
             desk.window.model.load(path)
             await until(lambda path=path: desk.host.loads[-1:] == [path])
-            assert front.conversation.model == str(mine), "not before it is there"
+            await until(lambda path=path: front.conversation.model == path)
             desk.host.move(phase=end, name="new", error="")
-        await until(lambda: front.conversation.model == "/models/new.gguf")
+            kept = str(mine) if end is ModelPhase.FAILED else path
+            await until(lambda kept=kept: front.conversation.model == kept)
         assert back.conversation.model == str(mine)
 
     with_desk(scenario)

@@ -1,5 +1,6 @@
 """Requests that name a model: it is loaded where another is, once nobody answers with that; and what no memory is told as."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from app.client.death import Death
 from app.errors import EngineDied, MemoryPart, ModelError, OutOfMemory
 from app.wire import Finished, FinishReason, Usage
 from tests.played_model import LOADS, Made, ask, ends
-from tests.scripted_children import LOADED, run, step, turns, until
+from tests.scripted_children import LOADED, begin, run, step, turns, until
 
 TAKEN = Waiting(0, "another model is answering")
 
@@ -121,6 +122,29 @@ def test_a_model_that_is_chosen_by_hand_meanwhile_ends_the_request(files: tuple[
         await task
         assert "Another model was loaded" in ends(task).error
         assert made.model.state.path == one
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_load_that_somebody_chose_is_not_given_up_for_a_request(files: tuple[str, str]) -> None:
+    one, two = files
+
+    async def scenario() -> None:
+        made = Made()
+        made.engines.gate = asyncio.Event()
+        loading = begin(made.model.load(one))
+        await until(lambda: bool(made.engines.links))
+        task = await made.ask("hi", model=two)
+        await turns()
+        assert made.model.state.path == one
+        made.engines.gate.set()
+        await loading
+        await until(lambda: made.model.state.path == two and bool(made.submitted))
+        assert ModelPhase.READY in {one.phase for one in made.states if one.path == files[0]}
+        made.write("Yes", end=FinishReason.STOP)
+        await task
+        assert ends(task).reason is FinishReason.STOP
         await made.model.close()
 
     run(scenario())
