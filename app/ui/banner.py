@@ -189,6 +189,7 @@ class Banner(QFrame):
         button.setProperty("role", "choice")
         button.clicked.connect(self._choose)
         self._under.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+        QWidget.setTabOrder(self._choices[-1] if self._choices else self._action, button)
         return button
 
     def _tint(self) -> None:

@@ -210,6 +210,7 @@ class Window(QMainWindow):
         self.sidebar.list.settings_requested.connect(self._ask_chat_settings)
         self.sidebar.model.renamed.connect(self._rename)
         self.status.stop_all_requested.connect(self.stopAll)
+        self.status.cancel_requested.connect(self.model.unload)
         self.status.advice_wanted.connect(self._advice.show)
         self.workspace.busy_changed.connect(self.status.show_busy)
         self.workspace.writing_changed.connect(self.pulse.want)

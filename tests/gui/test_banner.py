@@ -52,6 +52,11 @@ def test_one_of_several_things_to_do_is_one_click(banner):
     banner.post(Notice("before", "info", "Undo", act=lambda: done.append("undo")))
     banner.post(Notice("Too large.", choices=tuple(choices)))
     assert [one.accessibleName() for one in buttons(banner)] == list(words)
+    order = [banner.findChild(QPushButton, "noticeAction")]
+    for _ in range(3):
+        order.append(order[-1].nextInFocusChain())
+    names = [one.objectName() for one in order[1:]]
+    assert names == ["noticeChoice0", "noticeChoice1", "noticeDismiss"]
     press(banner, "noticeChoice1")
     assert done == ["Use another"]
     assert [one.text() for one in buttons(banner)] == ["Undo"], "the notice before it is back"
