@@ -99,8 +99,8 @@ class Child:
     async def load(self, params: LoadParams, on_progress: OnProgress) -> Greeting:
         """Start the process and have it load; to be called once.
 
-        Raises ModelError (OutOfMemory) with the child's reason where it refuses, EngineDied where it ends instead.  Afterwards, and
-        after a cancellation, the process is still to be stopped.
+        Raises ModelError (OutOfMemory) with the child's reason where it refuses, EngineDied where it ends instead.
+        Afterwards, and after a cancellation, the process is still to be stopped.
         """
         self._params, self._on_progress = params, on_progress
         self._greeting = asyncio.get_running_loop().create_future()

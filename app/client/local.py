@@ -1,7 +1,8 @@
 """The local model: the domain's `Generator` and `ModelHost` over the two child processes.
 
-One model at a time; requests that want different ones take turns by the model (`app.client.rotation`).  The state changes on the event loop and at once; processes end behind it, and a new pair is
-started only when the old one is gone, for two would not fit in memory.  A request that comes while there is no pair
+One model at a time; requests that want different ones take turns by the model (`app.client.rotation`).  The state
+changes on the event loop and at once; processes end behind it, and a new pair is started only when the old one is
+gone, for two would not fit in memory.  A request that comes while there is no pair
 starts a load, or waits for the one that runs.  A death of the engine is the pair's own affair: it is shown as a load,
 and requests wait for its end.  Cleaning up after a request needs no await, so that an iterator that is
 dropped instead of closed still stops its request on any event loop.

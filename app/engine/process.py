@@ -221,9 +221,8 @@ class _Process:
 
 def _failed(error: ModelError) -> LoadFailed:
     if isinstance(error, OutOfMemory):
-        return LoadFailed(
-            error.what, error.part
-        )  # what helps is known to whoever sees the whole machine
+        # What helps is known to whoever sees the whole machine.
+        return LoadFailed(error.what, error.part)
     return LoadFailed(str(error))
 
 
