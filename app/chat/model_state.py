@@ -24,7 +24,8 @@ class ModelState:
     `path` is the file that is, or would be, loaded; NONE means that no file was ever chosen, UNLOADED that the
     next request loads it again.  `fraction` and `doing` tell of a load, `error` of a failure and `short_of` what there
     was no memory for, where that was the reason.  `format_name` is the prompt format, "" for the model's own.
-    `can_switch` and `can_effort` say whether the model can be told to reason or not, and how much.  `recommended` are the values of sampling that the model's file advises.
+    `can_switch` and `can_effort` say whether the model can be told to reason or not, and how much.  `recommended` are
+    the values of sampling that the model's file advises.
     """
 
     phase: ModelPhase = ModelPhase.NONE

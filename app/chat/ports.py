@@ -211,8 +211,8 @@ class Generator(Protocol):
         Closing the iterator early (or cancelling the task that runs it) stops the request and frees its cells; text that
         is held back then is in `request.withheld`, to be taken before.
         Never raises an AppError: a refusal (a prompt that does not fit, no model) is an `Ended` with its words,
-        before any text.  A request for another model than there is waits until the answers of that are over, and has its
-        own loaded then.  Text events may come at most once per engine step.
+        before any text.  A request for another model than there is waits until the answers of that are over, and
+        has its own loaded then.  Text events may come at most once per engine step.
         """
         ...
 
