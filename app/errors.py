@@ -2,6 +2,7 @@
 
     AppError                      the world's fault; carries words for the user
     |- ModelError                 a model file cannot be used
+    |  `- OutOfMemory             it does not fit into the memory that there is
     |- TextError                  a template or a text cannot be turned into tokens
     |- FormError                  the form asked for an answer (a grammar, a JSON schema) cannot be had
     |- ContextFull                a message does not fit, with the numbers
@@ -43,6 +44,22 @@ class ModelError(AppError):
     """A model file cannot be used."""
 
 
+class MemoryPart(StrEnum):
+    """What of a model there was no memory for; of one whose process was ended by the system that is not known."""
+
+    WEIGHTS = "weights"
+    POOL = "pool"
+    UNKNOWN = "unknown"
+
+
+class OutOfMemory(ModelError):
+    """A model does not fit into the memory that there is; `part` is what did not."""
+
+    def __init__(self, what: str, remedy: str = "", *, part: MemoryPart) -> None:
+        super().__init__(what, remedy)
+        self.part = part
+
+
 class TextError(AppError):
     """A template or a text cannot be turned into tokens."""
 
@@ -76,7 +93,11 @@ class EngineError(AppError):
 
 
 class EngineDied(EngineError):
-    """The engine's process is gone."""
+    """The engine's process is gone; `starved`: in the way in which systems end one when memory runs out."""
+
+    def __init__(self, what: str, remedy: str = "", *, starved: bool = False) -> None:
+        super().__init__(what, remedy)
+        self.starved = starved
 
 
 class StoreError(AppError):
