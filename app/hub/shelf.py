@@ -53,16 +53,16 @@ class Shelf:
     """May be used by several threads."""
 
     def __init__(self, library: Library, remembered: Remembered) -> None:
-        self._library, self.remembered = library, remembered
+        self.library, self.remembered = library, remembered
         self._hashes: dict[tuple[str, int, int], str] = {}
 
     def look_in(self, folders: Iterable[str]) -> None:
         """Look for models in these folders of the user's too."""
-        self._library.look_in(Path(folder) for folder in folders)
+        self.library.look_in(Path(folder) for folder in folders)
 
     def models(self) -> list[Shelved]:
         """All, by name."""
-        found = [self._shelved(model) for model in self._library.scan()]
+        found = [self._shelved(model) for model in self.library.scan()]
         return sorted(found, key=lambda one: (one.name.casefold(), one.path))
 
     def _shelved(self, model: LocalModel) -> Shelved:
@@ -85,7 +85,7 @@ class Shelf:
         What lies in a folder of the user's goes only when they have `agreed` to just that.  Raises ModelError,
         HubError and StoreError.
         """
-        freed = self._library.remove(one.model, agreed=agreed)
+        freed = self.library.remove(one.model, agreed=agreed)
         self.remembered.forget(one.model.path)
         return freed
 

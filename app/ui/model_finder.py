@@ -60,6 +60,7 @@ class ModelFinder(QObject):
         self._states: dict[str, State] = {}
         menu = LocalModelsMenu(sources.shelf, button)
         menu.chosen.connect(control.load)
+        control.memory.look_in(sources.shelf, self.open)
         button.offer(menu)
         button.find_requested.connect(self.open)
         button.load_settings_requested.connect(load.ask_for_loaded)
