@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QDialog, QPushButton
 from app.chat.model_state import ModelPhase, ModelState
 from app.errors import MemoryPart
 from app.hub.library import Library
+from app.remembered import LoadChoice
 from app.settings import Settings
 from app.sizing.machine import Machine
 from app.sizing.planner import Planner
@@ -86,6 +87,33 @@ def test_a_pool_of_8_bits_is_one_click(with_desk, tmp_path):
         assert 1024 < desk.preferences.current.pool_tokens < 65_536
 
     with_desk(scenario, host=without_a_model(), planner=spare(26), current=asking_for(65_536))
+
+
+def test_of_a_model_with_load_settings_of_its_own_these_change(with_desk, tmp_path):
+    path = tmp_path / "tiny-Q8_0.gguf"
+    tiny_models.attention(path)
+    found = sources(Library(tmp_path))
+    remembered = found.shelf.remembered
+    remembered.load_with(path, LoadChoice(profile="edge", pool_tokens=65_536, kv_type="f16"))
+
+    async def scenario(desk):
+        before = desk.preferences.current
+        fail(desk, path, MemoryPart.UNKNOWN)
+        await until(lambda: choices(desk))
+        desk.click(choices(desk)[0])
+        await until(lambda: desk.host.loads == [str(path)])
+        own = remembered.of(path).load
+        assert own.profile == "edge"
+        assert 0 < own.pool_tokens < 65_536
+        assert desk.preferences.current == before
+
+    with_desk(
+        scenario,
+        host=without_a_model(),
+        planner=spare(26),
+        current=asking_for(2048),
+        sources=found,
+    )
 
 
 def test_the_same_model_in_a_smaller_file_is_one_click(with_desk, tmp_path):
