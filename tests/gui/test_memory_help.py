@@ -1,11 +1,13 @@
 """A model that does not fit: what can be done is in the notice, each by one click."""
 
+from dataclasses import replace
+
 from PySide6.QtWidgets import QDialog, QPushButton
 
 from app.chat.model_state import ModelPhase, ModelState
 from app.errors import MemoryPart
 from app.hub.library import Library
-from app.remembered import LoadChoice
+from app.remembered import choice_of
 from app.settings import Settings
 from app.sizing.machine import Machine
 from app.sizing.planner import Planner
@@ -94,7 +96,8 @@ def test_of_a_model_with_load_settings_of_its_own_these_change(with_desk, tmp_pa
     tiny_models.attention(path)
     found = sources(Library(tmp_path))
     remembered = found.shelf.remembered
-    remembered.load_with(path, LoadChoice(profile="edge", pool_tokens=65_536, kv_type="f16"))
+    own = replace(choice_of(asking_for(65_536)), threads=3)
+    remembered.load_with(path, own)
 
     async def scenario(desk):
         before = desk.preferences.current
@@ -102,9 +105,9 @@ def test_of_a_model_with_load_settings_of_its_own_these_change(with_desk, tmp_pa
         await until(lambda: choices(desk))
         desk.click(choices(desk)[0])
         await until(lambda: desk.host.loads == [str(path)])
-        own = remembered.of(path).load
-        assert own.profile == "edge"
-        assert 0 < own.pool_tokens < 65_536
+        now = remembered.of(path).load
+        assert now == replace(own, pool_tokens=now.pool_tokens)
+        assert 1024 < now.pool_tokens < 65_536
         assert desk.preferences.current == before
 
     with_desk(
