@@ -69,21 +69,26 @@ _FORMATS = {
 }
 
 Schema = Mapping[str, object]
+Member = Callable[[str, int], Row]
+"""How a member of an object is written, by its name and the rule of its value."""
 
 
 def read(schema: object, builder: Builder) -> int:
     """The rule for a value of this schema; raises FormError with the place of what is wrong."""
-    return _Reader(schema, builder).rule(schema, "#", 0)
+    return Reader(schema, JsonRules(builder)).rule(schema)
 
 
-class _Reader:
-    def __init__(self, whole: object, builder: Builder) -> None:
+class Reader:
+    """Of the schemas within one, `whole`; values are written by the rules `json`."""
+
+    def __init__(self, whole: object, json: JsonRules) -> None:
         self._whole = whole
-        self._builder = builder
-        self._json = JsonRules(builder)
+        self._builder = json.builder
+        self._json = json
         self._referred: dict[str, int] = {}
 
-    def rule(self, schema: object, place: str, depth: int) -> int:
+    def rule(self, schema: object, place: str = "#", depth: int = 0) -> int:
+        """The rule for a value of this schema, which stands at this place; raises FormError."""
         if depth > MAX_DEPTH:
             raise FormError(f"More than {MAX_DEPTH} schemas lie within each other.")
         if schema is True or schema == {}:
@@ -189,6 +194,13 @@ class _Reader:
             raise self._wrong(place, error.what.rstrip(".")) from error
 
     def _object(self, schema: Schema, place: str, depth: int) -> int:
+        row = self.members(schema, self._json.member, place, depth)
+        return self._builder.choice("object", self._json.braced(row))
+
+    def members(
+        self, schema: Schema, member: Member, place: str = "#", depth: int = 0
+    ) -> Row:
+        """The members of an object of this schema, without what stands around them; raises FormError."""
         inner = schema.get("properties", {})
         if not isinstance(inner, dict) or len(inner) > MAX_CHOICES:
             raise self._wrong(place, f"'properties' must be an object of at most {MAX_CHOICES:,}")
@@ -198,8 +210,8 @@ class _Reader:
         names = [*inner, *(str(name) for name in required if name not in inner)]
         more = schema.get("additionalProperties", not names)
         pairs = [
-            self._json.pair(
-                self._json.constant(name),
+            member(
+                name,
                 self.rule(inner.get(name, True), f"{place}/properties/{name[:80]}", depth + 1),
             )
             for name in names
@@ -210,7 +222,7 @@ class _Reader:
             rest = self._json.pair(self._json.other_key(names), value)
         needed = set(required)
         must = [name in needed for name in names]
-        return self._builder.choice("object", self._json.braced(self._members(pairs, must, rest)))
+        return self._members(pairs, must, rest)
 
     def _members(self, pairs: list[Row], must: list[bool], rest: Row | None) -> Row:
         """The members of an object, from the last one to the first.
