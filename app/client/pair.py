@@ -21,8 +21,9 @@ from app.client.text import Deadline, TextClient
 from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written, with_calls
-from app.dialogue import ChatLine, Thinking, Wishes
+from app.dialogue import ChatLine, Thinking, Toolbox, Wishes
 from app.errors import AppError, ContextFull, FormError, ModelError, SamplingError, TextError
+from app.grammar.model import CallForm
 from app.sampling import Sampling, Values, foreign_bias, taking
 from app.text.stream import Vocabulary
 from app.wire import (
@@ -191,8 +192,9 @@ class Pair:
             raise ContextFull(len(rendered.tokens), most)
         flags = await breakers.of(sampling)
         grammar = None
-        if request.form is not None:
-            grammar = await self.text.constrain(request.form, rendered.opened, request.thinking)
+        form = request.form or _call_form(request.toolbox, folded=rendered.folded)
+        if form is not None:
+            grammar = await self.text.constrain(form, rendered.opened, request.thinking)
         # The format's own stop strings are what an end token is elsewhere.
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
         calls = voice.calls(request.toolbox, folded=rendered.folded)
@@ -345,6 +347,15 @@ class Pair:
     def _tell_forgotten(self) -> None:
         while self._forgotten and self.engine.serving:
             self.engine.send(Forget(self._forgotten.pop()))
+
+
+def _call_form(toolbox: Toolbox, *, folded: bool) -> CallForm | None:
+    """What binds the calls of an answer; None where it writes as it likes."""
+    if not toolbox.bound:
+        return None
+    return CallForm(
+        toolbox.callable, free=not toolbox.demanded, single=toolbox.single, folded=folded
+    )
 
 
 def _wishes(request: Request) -> Wishes:

@@ -197,6 +197,6 @@ class Matcher:
 def _members(ranges: Iterable[tuple[int, int]], symbols: int) -> bytes:
     table = bytearray(symbols)
     for low, high in ranges:
-        high = min(high, symbols - 1)
-        table[low : high + 1] = b"\x01" * (high + 1 - low)
+        end = min(high + 1, symbols)
+        table[low:end] = b"\x01" * (end - low)
     return bytes(table)

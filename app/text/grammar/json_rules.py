@@ -60,6 +60,8 @@ class JsonRules:
     def letter(self) -> int:
         """One character of a string, in any of the ways to write it."""
         build = self.builder
+        if not self.escapes:
+            return build.characters(self._free)
         digit = build.characters(_HEX)
         anything = build.characters([(48, 57), (65, 67), (69, 70), (97, 99), (101, 102)])
         d = build.characters([(68, 68), (100, 100)])

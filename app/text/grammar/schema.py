@@ -23,7 +23,7 @@ MAX_DEPTH = 64
 MAX_CHOICES = 2_000
 """Values of one `enum`, properties of one object, schemas of one `anyOf`."""
 
-_NOTES = frozenset(
+NOTES = frozenset(
     {
         "$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "default", "example", "examples",
         "deprecated", "readOnly", "writeOnly", "discriminator",
@@ -104,14 +104,14 @@ class Reader:
 
     def _check_names(self, schema: Schema, place: str) -> None:
         for name in schema:
-            if name not in _UNDERSTOOD and name not in _NOTES:
+            if name not in _UNDERSTOOD and name not in NOTES:
                 raise self._wrong(place, f"'{name[:80]}' is not supported")
 
     # --- what stands alone -----------------------------------------------------------------------------------
 
     def _standing_alone(self, name: str, schema: Schema, place: str, depth: int) -> int:
         beside = {"type"} if name in ("const", "enum") else set()
-        other = next((key for key in schema if key not in _NOTES | beside | {name}), None)
+        other = next((key for key in schema if key not in NOTES | beside | {name}), None)
         if other is not None:
             raise self._wrong(place, f"'{other}' beside '{name}' is not supported")
         value = schema[name]
@@ -197,9 +197,7 @@ class Reader:
         row = self.members(schema, self._json.member, place, depth)
         return self._builder.choice("object", self._json.braced(row))
 
-    def members(
-        self, schema: Schema, member: Member, place: str = "#", depth: int = 0
-    ) -> Row:
+    def members(self, schema: Schema, member: Member, place: str = "#", depth: int = 0) -> Row:
         """The members of an object of this schema, without what stands around them; raises FormError."""
         inner = schema.get("properties", {})
         if not isinstance(inner, dict) or len(inner) > MAX_CHOICES:
@@ -285,6 +283,8 @@ class Reader:
             raise self._wrong(place, "'maxLength' is smaller than 'minLength'")
         form, look = schema.get("format"), schema.get("pattern")
         if form is None and look is None:
+            if not least and most is None:
+                return self._json.string
             return self._builder.choice(
                 "string", self._json.quoted(self._json.letters(least, most))
             )

@@ -32,16 +32,16 @@ _Seen = frozenset[tuple[int, int]]
 class Watch:
     """Any symbols up to the first of what is awaited; of several that come at once the first one counts.
 
-    `open`: the text may also end before, and control tokens that nobody named may be in it.  `start` is the rule for
+    `ragged`: the text may also end before, and control tokens that nobody named may be in it.  `start` is the rule for
     all of it, `again` the one for text that goes on.
     """
 
     def __init__(
-        self, builder: Builder, awaited: Sequence[Awaited], *, open: bool = False
+        self, builder: Builder, awaited: Sequence[Awaited], *, ragged: bool = False
     ) -> None:
         self._builder = builder
         self._awaited = tuple(awaited)
-        self._open = open
+        self._ragged = ragged
         self._rules: dict[_Seen, int] = {}
         self._todo: list[_Seen] = []
         self._base = frozenset((i, 0) for i, one in enumerate(awaited) if not one.leading)
@@ -67,14 +67,14 @@ class Watch:
         leads = any(self._awaited[index].leading and not count for index, count in seen)
         named = sorted(wanted.union(_BLANK) if leads else wanted)
         others = without(
-            [(0, _ALL if self._open else BYTES - 1)], [(symbol, symbol) for symbol in named]
+            [(0, _ALL if self._ragged else BYTES - 1)], [(symbol, symbol) for symbol in named]
         )
         rows: list[Row] = [(self._builder.symbols(others), self.again)]
         for symbol in named:
             item = self._builder.symbols([(symbol, symbol)])
             found, after = self._after(seen, symbol)
             rows.append((item, *found) if found is not None else (item, self._rule(after)))
-        return [*rows, ()] if self._open else rows
+        return [*rows, ()] if self._ragged else rows
 
     def _after(self, seen: _Seen, symbol: int) -> tuple[Row | None, _Seen]:
         """What follows this symbol: of what has now come, or what may have begun."""
@@ -86,5 +86,3 @@ class Watch:
         if symbol in _BLANK:
             after |= {pair for pair in seen if self._awaited[pair[0]].leading and not pair[1]}
         return None, frozenset(after)
-
-
