@@ -116,15 +116,16 @@ class Arguments:
                 value = self._free(tags)
             else:
                 bare = Reader(whole, Unquoted(self._builder, "<"))
-                value = self._padded((bare.rule(schema, place, 1),), tags)
+                value = self._padded((bare.rule(schema, place, 1),), tags, self._builder.text("\n"))
             return self._tagged(key, value, tags, text=True if said else None)
-        value = self._padded((reader.rule(schema, place, 1),), tags)
+        value = self._padded((reader.rule(schema, place, 1),), tags, (self._json.space,))
         return self._tagged(key, value, tags, text=False if said else None)
 
-    def _padded(self, value: Row, tags: Tags) -> Row:
-        """The value and its end.  A line feed at either side is no part of it, so that one of its own needs another."""
-        feed = self._builder.text("\n") if tags.padded else ()
-        return (*feed, *value, *feed, *self._exactly(tags.closing))
+    def _padded(self, value: Row, tags: Tags, beside: Row) -> Row:
+        """The value and its end.  Where tags are padded something stands `beside` it: for a string always a line feed, which
+        is no part of it, so that one of its own needs another."""
+        beside = beside if tags.padded else ()
+        return (*beside, *value, *beside, *self._exactly(tags.closing))
 
     def _tagged(self, name: Row, value: Row, tags: Tags, *, text: bool | None) -> Row:
         """`text`: what its tag says of it, None where tags say nothing."""

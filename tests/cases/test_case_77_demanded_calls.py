@@ -1,0 +1,117 @@
+"""Case 77, of tools: a call that is demanded comes, names a tool and fits the schema of a strict one, also in a stream.
+
+The models have random weights: by themselves they would write no call in a thousand years.
+"""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from tests import tiny_models, tool_templates
+from tests.api.harness import HELLO
+from tests.cases.whole import RealModel, served
+from tests.json_schema import valid
+from tests.tiny_text import CHATML
+
+pytestmark = pytest.mark.slow
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "size": {"enum": ["small", "large"]},
+        "count": {"type": "integer", "minimum": 1, "maximum": 99},
+        "at": {"type": "string", "pattern": "^[0-9]{2}:[0-9]{2}$"},
+    },
+    "required": ["size", "count", "at"],
+    "additionalProperties": False,
+}
+STRICT = {"type": "function", "function": {"name": "order", "parameters": SCHEMA, "strict": True}}
+LOOSE = {
+    "type": "function",
+    "function": {"name": "odd", "parameters": {"type": "object", "properties": {"x": {"not": {}}}}},
+}
+ORDER: dict[str, Any] = {"type": "function", "function": {"name": "order"}}
+TEMPLATES = {
+    "objects": tool_templates.HERMES,
+    "tags": tool_templates.TAGGED,
+    "text": tool_templates.TEXT,
+    "header": tool_templates.NINE,
+    "folded": CHATML,
+}
+"""Each with calls written in another way."""
+
+
+def check(message: Any, names: tuple[str, ...]) -> None:
+    assert not message.content
+    for call in message.tool_calls:
+        assert call.function.name in names
+        arguments = json.loads(call.function.arguments)
+        assert isinstance(arguments, dict)
+        assert call.function.name == "odd" or valid(arguments, SCHEMA), arguments
+
+
+async def asked(client: openai.AsyncOpenAI, **options: Any) -> None:
+    messages: Any = [{"role": "user", "content": "One, please."}]
+    common: Any = {
+        "model": "default",
+        "messages": messages,
+        "tools": [LOOSE, STRICT],
+        "max_tokens": 900,
+        **options,
+    }
+    whole = (await client.chat.completions.create(**common)).choices[0]
+    if "parallel_tool_calls" in options or options["tool_choice"] == ORDER:
+        assert len(whole.message.tool_calls or ()) == 1
+    names = ("order",) if options["tool_choice"] == ORDER else ("odd", "order")
+    if whole.finish_reason == "tool_calls":
+        check(whole.message, names)
+    else:  # a model without sense may write a string without end, but nothing else
+        assert (whole.finish_reason, options["tool_choice"]) == ("length", "required")
+    async with client.chat.completions.stream(**common) as events:
+        async for _ in events:
+            pass
+        streamed: Any = (await events.get_final_completion()).choices[0]
+    if whole.finish_reason == "tool_calls":
+        calls = [(c.function.name, c.function.arguments) for c in whole.message.tool_calls or ()]
+        assert [
+            (c.function.name, c.function.arguments) for c in streamed.message.tool_calls
+        ] == calls
+
+
+@pytest.mark.parametrize("manner", TEMPLATES)
+def test_a_call_that_is_demanded_comes(tmp_path: Path, manner: str) -> None:
+    path = tiny_models.talker(tmp_path / "talker.gguf", template=TEMPLATES[manner], ends=True)
+
+    async def scenario() -> None:
+        model = await RealModel(path).open()
+        async with (
+            served(model) as api,
+            openai.AsyncOpenAI(base_url=f"{api.base}/v1", api_key="k", max_retries=0) as client,
+        ):
+            await asyncio.gather(
+                asked(client, tool_choice=ORDER, temperature=0),
+                asked(client, tool_choice=ORDER, temperature=1.5, seed=4),
+                asked(
+                    client,
+                    tool_choice="required",
+                    parallel_tool_calls=False,
+                    temperature=1.5,
+                    seed=2,
+                ),
+            )
+            body = {
+                **HELLO,
+                "tools": [
+                    {**STRICT, "function": {**STRICT["function"], "parameters": {"not": {}}}}
+                ],
+            }
+            refused = await api.post({**body, "tool_choice": "required"})
+            assert (refused.status, refused.error["param"]) == (400, "tools")
+            assert "'order'" in refused.error["message"]
+        await model.close()
+
+    asyncio.run(scenario())
