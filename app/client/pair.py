@@ -11,7 +11,7 @@ from app.chat.models import ChatMessage, Role
 from app.chat.ports import Ended, Measured, Request
 from app.client import fitting
 from app.client.answer import Answer
-from app.client.breakers import Breakers
+from app.client.breakers import Breakers, long_breakers
 from app.client.child import OnProgress, Spawn, engine_child, text_child
 from app.client.clock import Clock, LoopClock
 from app.client.engine import EngineClient
@@ -213,6 +213,7 @@ class Pair:
                 marks=_marks(messages, rendered.spans),
                 owner=request.owner,
                 breakers=flags,
+                breaker_texts=long_breakers(sampling),
                 top_logprobs=request.top_logprobs,
                 grammar=grammar,
             )
