@@ -110,7 +110,7 @@ class ChatService(Library):
     async def count(self, text: str) -> int:
         """The number of tokens of a draft; 0 where nobody can tell."""
         try:
-            return await self._generator.count_tokens(text)
+            return await self._ports.generator.count_tokens(text)
         except AppError:
             return 0
 
