@@ -60,7 +60,7 @@ async def asked(client: openai.AsyncOpenAI, **options: Any) -> None:
         "model": "default",
         "messages": messages,
         "tools": [LOOSE, STRICT],
-        "max_tokens": 900,
+        "max_tokens": 250,
         **options,
     }
     whole = (await client.chat.completions.create(**common)).choices[0]
@@ -71,15 +71,15 @@ async def asked(client: openai.AsyncOpenAI, **options: Any) -> None:
         check(whole.message, names)
     else:  # a model without sense may write a string without end, but nothing else
         assert (whole.finish_reason, options["tool_choice"]) == ("length", "required")
-    async with client.chat.completions.stream(**common) as events:
-        async for _ in events:
-            pass
-        streamed: Any = (await events.get_final_completion()).choices[0]
+    calls: list[list[str]] = []
+    async for chunk in await client.chat.completions.create(**common, stream=True):
+        for part in chunk.choices[0].delta.tool_calls or () if chunk.choices else ():
+            if part.function.name:
+                calls.append([part.function.name, ""])
+            calls[-1][1] += part.function.arguments or ""
     if whole.finish_reason == "tool_calls":
-        calls = [(c.function.name, c.function.arguments) for c in whole.message.tool_calls or ()]
-        assert [
-            (c.function.name, c.function.arguments) for c in streamed.message.tool_calls
-        ] == calls
+        made = whole.message.tool_calls or ()
+        assert calls == [[one.function.name, one.function.arguments] for one in made]
 
 
 @pytest.mark.parametrize("manner", TEMPLATES)
@@ -92,17 +92,18 @@ def test_a_call_that_is_demanded_comes(tmp_path: Path, manner: str) -> None:
             served(model) as api,
             openai.AsyncOpenAI(base_url=f"{api.base}/v1", api_key="k", max_retries=0) as client,
         ):
-            await asyncio.gather(
-                asked(client, tool_choice=ORDER, temperature=0),
-                asked(client, tool_choice=ORDER, temperature=1.5, seed=4),
-                asked(
-                    client,
-                    tool_choice="required",
-                    parallel_tool_calls=False,
-                    temperature=1.5,
-                    seed=2,
-                ),
-            )
+            async with asyncio.TaskGroup() as tasks:
+                for options in (
+                    {"tool_choice": ORDER, "temperature": 0},
+                    {"tool_choice": ORDER, "temperature": 1.5, "seed": 4},
+                    {
+                        "tool_choice": "required",
+                        "parallel_tool_calls": False,
+                        "temperature": 1.5,
+                        "seed": 2,
+                    },
+                ):
+                    tasks.create_task(asked(client, **options))
             body = {
                 **HELLO,
                 "tools": [

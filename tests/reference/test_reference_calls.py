@@ -1,6 +1,5 @@
 """Calls as real templates write them are among those that an answer can be bound to."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ __all__ = ["models"]
 
 @pytest.mark.slow
 def test_calls_as_templates_write_them_can_be_written(models: Path) -> None:
-    seen = 0
+    seen, missing = 0, []
     for name, source in sources.templates(models).items():
         template = formats.choose(
             {"": source.encode()}, ControlTokens([]), bos=BOS, eos=EOS
@@ -34,8 +33,10 @@ def test_calls_as_templates_write_them_can_be_written(models: Path) -> None:
         count = 1 if learned.calling.single else 2
         text, last = shown(template, learned, count), TOOLS[count - 1].name
         ways = (_holds(grammar, text[at:], last) for at in range(min(len(text), 200)))
-        assert any(ways), f"{name}: {json.dumps(text[:300])}"
+        if not any(ways):
+            missing.append((name, text[:300]))
         seen += 1
+    assert missing == []
     assert seen > 40
 
 

@@ -114,7 +114,7 @@ WRITINGS: Mapping[str, tuple[Writing, ...]] = {
             last=deepseek("calls▁end"),
         ),
     ),
-    "dsml": (_dsml("function_calls", f"{DSML}function_calls"), _dsml("tool_calls")),
+    "dsml": (_dsml("function_calls", "function_calls"), _dsml("tool_calls")),
     "kimi": (
         Writing(
             (f"<|tool_call_begin|>functions.{NAME}:{NUMBER}<|tool_call_argument_begin|>",),
