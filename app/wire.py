@@ -18,7 +18,7 @@ from app.grammar.model import Constrain, Constrained, FormRefused, Grammar
 from app.prompting import Finding, Question
 from app.sampling import LogProbs, Sampling, Values
 
-PROTOCOL = 8
+PROTOCOL = 9
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 
