@@ -58,7 +58,10 @@ class Arguments:
         def member(name: str, value: int) -> Row:
             return (*rules.key(name), *self._builder.text(signs.separator), value)
 
-        if schema.get("properties"):
+        properties = schema.get("properties")
+        if isinstance(properties, dict) and properties:
+            if signs.quote:  # the template that writes so sorts them
+                schema = {**schema, "properties": dict(sorted(properties.items()))}
             return Reader(schema, rules).members(schema, member)
         word = self._builder.repeat(self._word, 1, _LONGEST_WORD, "key")
         pair = (*word, *self._builder.text(signs.separator), rules.any_value())
