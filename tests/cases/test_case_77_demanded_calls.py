@@ -82,37 +82,41 @@ async def asked(client: openai.AsyncOpenAI, **options: Any) -> None:
         assert calls == [[one.function.name, one.function.arguments] for one in made]
 
 
+async def asked_of(model: RealModel) -> None:
+    async with (
+        served(model) as api,
+        openai.AsyncOpenAI(base_url=f"{api.base}/v1", api_key="k", max_retries=0) as client,
+    ):
+        async with asyncio.TaskGroup() as tasks:
+            for options in (
+                {"tool_choice": ORDER, "temperature": 0},
+                {"tool_choice": ORDER, "temperature": 1.5, "seed": 4},
+                {
+                    "tool_choice": "required",
+                    "parallel_tool_calls": False,
+                    "temperature": 1.5,
+                    "seed": 2,
+                },
+            ):
+                tasks.create_task(asked(client, **options))
+        body = {
+            **HELLO,
+            "tools": [{**STRICT, "function": {**STRICT["function"], "parameters": {"not": {}}}}],
+        }
+        refused = await api.post({**body, "tool_choice": "required"})
+        assert (refused.status, refused.error["param"]) == (400, "tools")
+        assert "'order'" in refused.error["message"]
+
+
 @pytest.mark.parametrize("manner", TEMPLATES)
 def test_a_call_that_is_demanded_comes(tmp_path: Path, manner: str) -> None:
     path = tiny_models.talker(tmp_path / "talker.gguf", template=TEMPLATES[manner], ends=True)
 
     async def scenario() -> None:
         model = await RealModel(path).open()
-        async with (
-            served(model) as api,
-            openai.AsyncOpenAI(base_url=f"{api.base}/v1", api_key="k", max_retries=0) as client,
-        ):
-            async with asyncio.TaskGroup() as tasks:
-                for options in (
-                    {"tool_choice": ORDER, "temperature": 0},
-                    {"tool_choice": ORDER, "temperature": 1.5, "seed": 4},
-                    {
-                        "tool_choice": "required",
-                        "parallel_tool_calls": False,
-                        "temperature": 1.5,
-                        "seed": 2,
-                    },
-                ):
-                    tasks.create_task(asked(client, **options))
-            body = {
-                **HELLO,
-                "tools": [
-                    {**STRICT, "function": {**STRICT["function"], "parameters": {"not": {}}}}
-                ],
-            }
-            refused = await api.post({**body, "tool_choice": "required"})
-            assert (refused.status, refused.error["param"]) == (400, "tools")
-            assert "'order'" in refused.error["message"]
-        await model.close()
+        try:
+            await asked_of(model)
+        finally:
+            await model.close()
 
     asyncio.run(scenario())
