@@ -38,6 +38,7 @@ class Arguments:
     def row(self, tool: Tool, writing: Writing, *, loose: bool) -> Row:
         """All arguments of a call, by the tool's schema, or where `loose` only such as can be read.  Raises FormError."""
         schema = {} if loose else _schema(tool)
+        Reader(schema, self._json).check_names(schema)
         if writing.tags is not None:
             return self._tags(schema, writing.tags, said=writing.said, loose=loose)
         if writing.signs is not None:

@@ -95,14 +95,15 @@ class Reader:
             return self._json.any_value()
         if not isinstance(schema, dict):
             raise self._wrong(place, "a schema must be an object, or true")
-        self._check_names(schema, place)
+        self.check_names(schema, place)
         for name in _WHOLE:
             if name in schema:
                 return self._standing_alone(name, schema, place, depth)
         rules = [self._typed(kind, schema, place, depth) for kind in _types(schema, place)]
         return rules[0] if len(rules) == 1 else self._any(rules)
 
-    def _check_names(self, schema: Schema, place: str) -> None:
+    def check_names(self, schema: Schema, place: str = "#") -> None:
+        """Raises FormError for a keyword that cannot be promised."""
         for name in schema:
             if name not in _UNDERSTOOD and name not in NOTES:
                 raise self._wrong(place, f"'{name[:80]}' is not supported")
