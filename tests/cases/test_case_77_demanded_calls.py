@@ -119,3 +119,31 @@ def test_a_call_that_is_demanded_comes(tmp_path: Path, manner: str) -> None:
             await model.close()
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_strict_tool_is_held_to_its_schema_once_a_call_has_begun(
+    tmp_path: Path, strict: bool
+) -> None:
+    """With "auto": before that the answer is free."""
+    wrong = '{"name": "order", "arguments": {"wrong": 1}}\n</tool_call>'
+    recites = ("Well. ", "<tool_call>\n", wrong)
+    path = tiny_models.talker(
+        tmp_path / "reciter.gguf", template=tool_templates.HERMES, recites=recites
+    )
+    tool = {**STRICT, "function": {**STRICT["function"], "strict": strict}}
+    body = {**HELLO, "tools": [tool], "temperature": 0, "parallel_tool_calls": False}
+
+    async def scenario() -> None:
+        model = await RealModel(path).open()
+        try:
+            async with served(model) as api:
+                (choice,) = (await api.post({**body, "max_tokens": 300})).json["choices"]
+        finally:
+            await model.close()
+        (call,) = choice["message"]["tool_calls"]
+        arguments = json.loads(call["function"]["arguments"])
+        assert choice["message"]["content"] == "Well."
+        assert valid(arguments, SCHEMA) if strict else arguments == {"wrong": 1}
+
+    asyncio.run(scenario())
