@@ -38,8 +38,6 @@ ORDER: dict[str, Any] = {"type": "function", "function": {"name": "order"}}
 TEMPLATES = {
     "objects": tool_templates.HERMES,
     "tags": tool_templates.TAGGED,
-    "text": tool_templates.TEXT,
-    "header": tool_templates.NINE,
     "folded": CHATML,
 }
 """Each with calls written in another way."""
@@ -88,7 +86,6 @@ async def asked_of(model: RealModel) -> None:
     ):
         async with asyncio.TaskGroup() as tasks:
             for options in (
-                {"tool_choice": ORDER, "temperature": 0},
                 {"tool_choice": ORDER, "temperature": 1.5, "seed": 4},
                 {
                     "tool_choice": "required",
