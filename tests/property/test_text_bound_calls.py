@@ -137,15 +137,15 @@ def test_what_is_demanded_is_read_as_calls_by_the_schema(
     control = control_of(form) if marked else NO_CONTROL
     tools = tools_for(writing, marked=marked)
     chosen = Manner(FORMS[form], (writing,), control)
-    for single in (not marked,):
-        grammar = calls_grammar_of(CallForm(tools, single=single), [chosen], control=control)
-        reader = Reader(form, control, tools)
-        for seed in range(4):
-            text, outcome = reader.read(grammar, seed)
-            assert outcome.calls, text
-            assert (outcome.said, outcome.broken) == ("", 0), text
-            assert not single or len(outcome.calls) == 1
-            check(outcome.calls, text)
+    single = not marked
+    grammar = calls_grammar_of(CallForm(tools, single=single), [chosen], control=control)
+    reader = Reader(form, control, tools)
+    for seed in range(4):
+        text, outcome = reader.read(grammar, seed)
+        assert outcome.calls, text
+        assert (outcome.said, outcome.broken) == ("", 0), text
+        assert not single or len(outcome.calls) == 1
+        check(outcome.calls, text)
 
 
 def in_grammar(grammar: Grammar, before: str, call: list[int], behind: str = "") -> bool:
@@ -159,8 +159,8 @@ def in_grammar(grammar: Grammar, before: str, call: list[int], behind: str = "")
 
 @pytest.mark.parametrize(("form", "writing"), EVERY, ids=IDS)
 def test_among_other_text_a_call_that_has_begun_is_bound(form: str, writing: Writing) -> None:
-    control, marked = control_of(form), True
-    (travel, *_) = tools_for(writing, marked=marked)
+    control = control_of(form)
+    (travel, *_) = tools_for(writing, marked=True)
     wanted = CallForm((travel,), single=True)
     whole = calls_grammar_of(wanted, [Manner(FORMS[form], (writing,), control)], control=control)
     written = manners(form, writing.sign, control, folded=False)
