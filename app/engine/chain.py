@@ -18,7 +18,7 @@ _SHORTLIST = 1024
 """Top-k that stands in for "off": without one, top-p sorts the whole vocabulary (3 to 8 ms a token), mirostat too."""
 
 MOST = 16_384
-"""Tokens of a prompt that count for the penalties at most: some 10 ms, in the loop that all chats wait for."""
+"""Tokens of a prompt that count for the penalties at most: 15 to 50 ms, in the loop that all chats wait for; 256 take 0.3."""
 
 _LEAST = 1e-20
 """Share of the best token's chance under which one counts as impossible: typical would make NaN of a chance of 0."""
