@@ -20,7 +20,7 @@ from app.client.advice import advice
 from app.client.answer import STARTING_AGAIN
 from app.client.fed import FedPrompts
 from app.client.idle import IdleWatch
-from app.client.kept_states import delete_states
+from app.client.kept_states import KeptStates
 from app.client.listening import listening
 from app.client.pair import MEANS, Means, OwnTemplate, Pair
 from app.client.prompt_format import LocalPromptFormat
@@ -55,13 +55,14 @@ class LocalModel:
         means: Means = MEANS,
     ) -> None:
         self._load_params = load_params
-        self._states_folder = states_folder
+        self._kept = KeptStates(states_folder)
         self._overrides = overrides
         self._means = means
         phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
         self._state = ModelState(phase, path=path, name=PurePath(path).stem)
         self._listeners: list[Listener] = []
         self._pair: Pair | None = None
+        self._coming: Pair | None = None
         self._written = Written()
         self._fed = FedPrompts()
         self.prompt_format = LocalPromptFormat(lambda: self._pair, overrides, self._engine_changed)
@@ -200,9 +201,10 @@ class LocalModel:
         """Drop what was kept of this chat; the files too, whether or not its model is loaded."""
         self._written.forget(owner)
         self._fed.forget(owner)
-        if self._pair is not None:
-            self._pair.forget(owner)
-        await asyncio.to_thread(delete_states, self._states_folder, owner)
+        for pair in (self._pair, self._coming):
+            if pair is not None:
+                pair.forget(owner)
+        await self._kept.forget(owner)
 
     def fed(self, text: str) -> tuple[int, ...]:
         """The tokens that were written for exactly this text; () where that is not known."""
@@ -262,12 +264,16 @@ class LocalModel:
             await self._stops.finish()
             # Only now: what the model before this one held is free again.
             params, own = await asyncio.to_thread(self._prepared, path)
-            pair = Pair(params, self._means, self._written, self._engine_changed, own)
+            pair = self._coming = Pair(
+                params, self._means, self._written, self._engine_changed, own
+            )
             await pair.load(progress)
             error = ""
         except AppError as failure:
             error = str(failure)
         finally:
+            if self._coming is pair:
+                self._coming = None
             if self._loading is me:
                 self._loading = None
                 self._loaded(pair, error)
@@ -345,7 +351,7 @@ class LocalModel:
             self._retire(pair)
 
     def _retire(self, pair: Pair) -> None:
-        self._stops.spawn(pair.stop(), name="stop a model")
+        self._stops.spawn(self._kept.outlive(pair.stop()), name="stop a model")
 
     def _show(self, state: ModelState) -> None:
         if state == self._state:
