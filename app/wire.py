@@ -14,6 +14,7 @@ from enum import IntEnum, StrEnum
 from app.counters import Counters
 from app.device import Device
 from app.dialogue import Calling, ChatLine, Thinking, ThoughtTags, Tool, Wishes
+from app.errors import MemoryPart
 from app.grammar.model import Constrain, Constrained, FormRefused, Grammar
 from app.prompting import Finding, Question
 from app.sampling import LogProbs, Sampling, Values
@@ -114,9 +115,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class LoadFailed:
-    """The model was refused; `reason` is for the user, in one or two sentences.  The child then ends."""
+    """The model was refused; `reason` is for the user, in one or two sentences.  The child then ends.
+
+    `short_of` is what there was no memory for, where that was the reason.
+    """
 
     reason: str
+    short_of: MemoryPart | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,7 +253,7 @@ class ChatService(Library):
                 self._emit(SummaryChanged(conversation_id, after))
 
     async def _settle(self, question: Message) -> None:
-        """The question is out: name a chat that has no title, empty the draft that it came from."""
+        """The question is out: name a chat that has no title, empty the draft that it came from, keep its model."""
         chat = question.conversation_id
         try:
             conversation = await self._store.conversation(chat)
@@ -261,6 +261,8 @@ class ChatService(Library):
                 return
             if not conversation.title and (title := titles.from_message(question.text)):
                 await self._store.rename(chat, title)
+            if not conversation.model and self._ports.generator.model:
+                await self._store.set_model(chat, self._ports.generator.model)
             if conversation.draft.strip() == question.text.strip():
                 await self._store.set_draft(chat, "")
             await self._tell(chat)

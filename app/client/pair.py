@@ -15,6 +15,7 @@ from app.client.breakers import Breakers, long_breakers
 from app.client.child import OnProgress, Spawn, engine_child, text_child
 from app.client.clock import Clock, LoopClock
 from app.client.engine import EngineClient
+from app.client.own_template import NO_TEMPLATE, OwnTemplate
 from app.client.recovery import DELAYS, Recovery
 from app.client.stream import EngineStream
 from app.client.text import Deadline, TextClient
@@ -63,17 +64,6 @@ class Means:
 
 
 MEANS = Means()
-
-
-@dataclass(frozen=True, slots=True)
-class OwnTemplate:
-    """The template that the user wrote for a model ("": none), and what there is to say of it."""
-
-    text: str = ""
-    notes: tuple[str, ...] = ()
-
-
-NO_TEMPLATE = OwnTemplate()
 
 
 class Pair:

@@ -27,6 +27,7 @@ from app.text.limits import Allowance
 from app.text.marks import Plain
 from app.text.prompt import MAX_CHARACTERS, Composer, ToolTemplate
 from app.text.recommended import advised
+from app.text.template import TemplateFailed, TemplateTooHeavy
 from app.text.tokens import Encoder
 from app.text.vocabulary import LlamaVocabulary
 
@@ -37,6 +38,7 @@ _DATED = (
     "The chat template writes the date into the prompt; a chat keeps the date of its first day, "
     "so that nothing has to be read again."
 )
+_ANOTHER = "Edit this model's prompt template, or choose another model."
 _GRAMMARS = 16
 """Grammars that are kept."""
 _Grammar = tuple[Form | CallForm, ThoughtTags | None, tuple[ThoughtTags, ...]]
@@ -146,9 +148,9 @@ class TextSession:
         """The prompt, or why there is none."""
         try:
             composed = self._composer.compose(request.lines, request.wishes, request.tools)
+            prompt = self._encoder.encode(composed.plain, composed.lines)
         except TextError as error:
-            return wire.TextFailed(request.request_id, str(error))
-        prompt = self._encoder.encode(composed.plain, composed.lines)
+            return wire.TextFailed(request.request_id, _no_prompt(error))
         notes = (self._refused_note(),) if composed.refused else ()
         return wire.Rendered(
             request.request_id,
@@ -165,7 +167,10 @@ class TextSession:
         if length > MAX_CHARACTERS:
             reason = f"This text has {length:,} characters, more than {MAX_CHARACTERS:,}."
             return wire.TextFailed(request.request_id, reason)
-        return wire.Tokenized(request.request_id, len(self._vocabulary.tokenize(request.text)))
+        try:
+            return wire.Tokenized(request.request_id, len(self._vocabulary.tokenize(request.text)))
+        except TextError as error:
+            return wire.TextFailed(request.request_id, str(error))
 
     def constrain(self, request: Constrain) -> Constrained | FormRefused:
         """The grammar of an answer, or why there is none; what is thought before the answer is free."""
@@ -236,3 +241,13 @@ class TextSession:
 
     def _refused_note(self) -> str:
         return "The chat template refused this conversation; a known format was used instead."
+
+
+def _no_prompt(error: TextError) -> str:
+    """Why a conversation has no prompt, and what to do."""
+    match error:
+        case TemplateFailed():
+            return f"The chat template refuses this conversation. {error.what} {_ANOTHER}"
+        case TemplateTooHeavy():
+            return f"{error.what} {_ANOTHER}"
+    return str(error)

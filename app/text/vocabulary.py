@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app import llama, modelfile
-from app.errors import ModelError
+from app.errors import ModelError, TextError
 from app.text import recommended
 from app.text.control import ControlToken, ControlTokens
 from app.text.stream import Vocabulary
@@ -50,7 +50,7 @@ class LlamaVocabulary:
         self.add_bos: bool = self._llama.llama_vocab_get_add_bos(self._vocab)
         self.templates = self._templates()
         self.advised = self._texts(recommended.PREFIX)
-        self._adds_blank = self.vocabulary.join(self._raw(b"a")) == b" a"
+        self._adds_blank = self._puts_blank()
 
     def close(self) -> None:
         """Free the model; twice is fine."""
@@ -68,7 +68,8 @@ class LlamaVocabulary:
     def tokenize(self, text: str, *, inside: bool = False) -> list[int]:
         """The ids of `text` as mere text: control tokens' texts in it are text.
 
-        Some vocabularies put a blank before a text; not when it goes on after other text (`inside`).
+        Some vocabularies put a blank before a text; not when it goes on after other text (`inside`).  Raises TextError
+        where there is no token for some of it.
         """
         data = text.encode("utf-8", "replace")
         if inside and self._adds_blank:
@@ -91,8 +92,23 @@ class LlamaVocabulary:
                 self._vocab, data, len(data), buffer, room, False, special
             )
             if count >= 0:
-                return list(buffer[:count])
+                return self._known(list(buffer[:count]))
             room = -count
+
+    def _known(self, ids: list[int]) -> list[int]:
+        """These ids; tables that do not go together make llama.cpp give some that no token has."""
+        if ids and (min(ids) < 0 or max(ids) >= self.size):
+            raise TextError(
+                "The model's vocabulary has no token for a part of this text.",
+                "The model's file may be damaged: get it again, or choose another model.",
+            )
+        return ids
+
+    def _puts_blank(self) -> bool:
+        try:
+            return self.vocabulary.join(self._raw(b"a")) == b" a"
+        except TextError:
+            return False  # every text will be told
 
     def _load(self, path: Path) -> Any:
         params = self._llama.llama_model_default_params()

@@ -86,6 +86,19 @@ def test_unloading_and_loading_again(with_desk):
     with_desk(scenario)
 
 
+def test_a_load_says_what_it_does_and_is_cancelled_by_one_click(with_desk):
+    async def scenario(desk):
+        cancel = desk.find(QPushButton, "cancelLoadButton")
+        assert not cancel.isVisible()
+        desk.host.move(phase=ModelPhase.LOADING, fraction=0.43, doing="Reading the model file")
+        assert desk.window.status.text() == "Fake 1B · loading 43 % · reading the model file"
+        desk.click(cancel)
+        await until(lambda: desk.host.unloads == 1)
+        assert not cancel.isVisible()
+
+    with_desk(scenario)
+
+
 def test_answers_are_not_ended_without_asking(with_desk):
     async def scenario(desk):
         await desk.say("hello")
