@@ -19,7 +19,7 @@ from app.grammar.model import Constrain, Constrained, FormRefused, Grammar
 from app.prompting import Finding, Question
 from app.sampling import LogProbs, Sampling, Values
 
-PROTOCOL = 9
+PROTOCOL = 10
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 

@@ -88,7 +88,7 @@ def test_a_hot_sampler_writes_what_can_be_sent(starter: Path) -> None:
     async def scenario() -> None:
         model = await RealModel(starter, pool_tokens=256, sequences=1, batch=64, threads=2).open()
         body = {"messages": [{"role": "user", "content": "x"}], "temperature": 2.0, "top_k": 0}
-        hot = {**body, "top_p": 1, "min_p": 0, "max_tokens": 40, "ignore_eos": True}
+        hot = {**body, "top_p": 1, "min_p": 0, "max_tokens": 24, "ignore_eos": True}
         async with served(model) as api:
             stream = read_stream((await api.post({**hot, "seed": 9, "stream": True})).body)
         assert stream.text.encode().decode() == stream.text
