@@ -29,12 +29,13 @@ class Speech:
     """What makes a model chat: a byte-level vocabulary, a template, room for a conversation.
 
     It writes letters, figures, marks and line feeds without sense, each a token of its own, and never ends an answer by
-    itself unless `ends`.  With `letters` it writes only these; with `recites` these texts, each a token that nothing
+    itself unless `ends`; `eos` is the end token in its metadata, None for none, -1 for the right one.  With `letters` it writes only these; with `recites` these texts, each a token that nothing
     typed becomes, in this order, and ends.
     """
 
     template: str = CHATML
     ends: bool = False
+    eos: int | None = -1
     context: int = 16_384
     letters: str = ""
     recites: tuple[str, ...] = ()
@@ -97,7 +98,9 @@ class _Writer:
         self.file.add_token_list(tokens)
         add_byte_vocabulary(self.file, more=speech.recites)
         self.file.add_bos_token_id(tokens.index("<|endoftext|>"))
-        self.file.add_eos_token_id(tokens.index("<|im_end|>"))
+        if speech.eos is not None:
+            right = speech.eos < 0
+            self.file.add_eos_token_id(tokens.index("<|im_end|>") if right else speech.eos)
         self.file.add_add_bos_token(False)
         self.file.add_chat_template(speech.template)
         if speech.recites:

@@ -20,8 +20,8 @@ from app.engine.backend import (
     Batch,
     DecodeResult,
     MemoryKind,
+    Past,
     Sampler,
-    TokenArray,
 )
 from app.engine.likelihood import log_softmax
 from app.engine.model import Model
@@ -124,8 +124,7 @@ class LlamaBackend:
         *,
         seed: int,
         ban_ends: bool,
-        written: TokenArray,
-        breakers: bytes = b"",
+        past: Past,
     ) -> Sampler:
         return LlamaSampler(
             self._api,
@@ -133,8 +132,8 @@ class LlamaBackend:
             sampling,
             seed,
             self.info.end_tokens if ban_ends else (),
-            written=written,
-            breakers=breakers,
+            past,
+            self._model.piece,
             vocabulary=self.info.vocabulary,
         )
 

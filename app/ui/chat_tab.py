@@ -34,6 +34,7 @@ from app.ui import aio, theme
 from app.ui.attachment import read_text_file
 from app.ui.chat_model import ChatModel
 from app.ui.composer import Composer
+from app.ui.draft_size import DraftSize
 from app.ui.empty_state import EmptyState
 from app.ui.state_line import StateLine
 from app.ui.throttle import Throttle
@@ -90,6 +91,7 @@ class ChatTab(QWidget):
         self._chat_model = ChatModel(chat, conversation.id, self.state_line, self)
         self._draft = Throttle(_DRAFT_MS, self._save_draft, self)
         self._warm = Throttle(_WARM_MS, self._warm_up, self)
+        self._size = DraftSize(self.composer.text, chat.count, self._begin, self)
         self._stack = QStackedLayout()
         self._lay_out()
         self._connect()
@@ -146,6 +148,8 @@ class ChatTab(QWidget):
         self.composer.settings_requested.connect(self._ask_settings)
         self.composer.changed.connect(self._draft.request)
         self.composer.changed.connect(self._warm.request)
+        self.composer.changed.connect(self._size.request)
+        self._size.changed.connect(self._show_context)
         self.transcript.regenerateRequested.connect(self._regenerate_message)
         self.transcript.linkActivated.connect(self.link_activated)
         self.transcript.promptRequested.connect(self._ask_prompt)
@@ -276,7 +280,7 @@ class ChatTab(QWidget):
             self._show_context()
 
     def _show_context(self) -> None:
-        self.state_line.show_context(self._used, self._model.context_tokens)
+        self.state_line.show_context(self._used, self._model.context_tokens, self._size.tokens)
 
     # --- what is done ----------------------------------------------------------------------------------------
 
@@ -378,6 +382,7 @@ class ChatTab(QWidget):
 
     async def shut(self) -> None:
         """Finish what this page is doing, and keep what is in the composer, for the last time."""
+        self._size.end()
         if self._work:
             await asyncio.wait(tuple(self._work))
         self._draft.end()

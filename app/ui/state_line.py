@@ -60,9 +60,10 @@ class StateLine(QWidget):
         self._hint.start()
         self._say(words, states.IDLE)
 
-    def show_context(self, used: int, held: int) -> None:
-        """How many tokens the chat has, of those that it may have; 0 when that is not known."""
-        self._room.setText(f"{used:,} of {held:,} tokens" if used and held else "")
+    def show_context(self, used: int, held: int, draft: int = 0) -> None:
+        """How many tokens the chat has, and its draft, of those that it may have; 0 when that is not known."""
+        both = " + ".join(f"{number:,}" for number in (used, draft) if number)
+        self._room.setText(f"{both} of {held:,} tokens" if both and held else "")
 
     def offer_model(self, words: str, action: str) -> None:
         """Say that the chat goes on with another model, whenever there is nothing to say of a turn that runs."""

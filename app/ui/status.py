@@ -1,4 +1,4 @@
-"""The status line: model, device, what the chats do, how fast, and how much came from the cache."""
+"""The status line: model, device, what the chats do, how fast, how much came from the cache, how full the pool is."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
@@ -21,6 +21,8 @@ def describe(model: ModelState, engine: EngineStatus) -> str:
         parts.append(states.speed(engine.tokens_per_second))
     if engine.cached_share is not None:
         parts.append(f"{round(100 * engine.cached_share)} % cached")
+    if engine.cells_total:
+        parts.append(f"pool {round(100 * engine.cells_used / engine.cells_total)} % full")
     return " · ".join(part for part in parts if part)
 
 

@@ -237,6 +237,8 @@ def test_the_status_line_in_words():
     busy = EngineStatus(4, 1, 2, 118.4, 0.79)
     words = "M · CPU · 4 writing, 1 reading, 2 waiting · 118 tok/s · 79 % cached"
     assert describe(ready, busy) == words
+    full = EngineStatus(cells_used=1_020, cells_total=4_096)
+    assert describe(ready, full) == "M · CPU · idle · pool 25 % full"
     loading = ModelState(ModelPhase.LOADING, name="M", fraction=0.5)
     assert describe(loading, EngineStatus()) == "M · loading 50 %"
 
