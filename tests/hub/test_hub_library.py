@@ -13,7 +13,7 @@ from app.errors import ModelError
 from app.hub import library, places
 from app.hub.access import Access
 from app.hub.download import Download
-from app.hub.extent import BLOCKS
+from app.sizing.extent import BLOCKS
 from app.hub.library import Library, LocalModel
 from app.hub.names import Kind
 from app.hub.places import Layout, Place
