@@ -40,3 +40,6 @@ class Verdict:
 
 
 SOUND = Verdict(Finding.SOUND)
+
+CHECKING = "Checking the file"
+"""What is said while a check runs."""

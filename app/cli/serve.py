@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, get_args
 
 from app import log, paths
-from app.chat.model_state import AdviceKind, ModelPhase
+from app.chat.model_state import AdviceKind, ModelPhase, ModelState
 from app.chat.ports import Generator, ModelHost
 from app.cli.say import note, say
 from app.errors import AppError, ModelError
@@ -26,6 +26,7 @@ from app.overrides import Overrides, templates_dir
 from app.settings import GAPS, OWN_NUMBERS, RANGES, KvType, Pace, Profile
 from app.sizing.planner import Planner
 from app.sizing.profiles import Own, Plan, shortage
+from app.verdict import CHECKING
 from app.wire import LoadParams
 
 if TYPE_CHECKING:
@@ -89,6 +90,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=True,
         help="keep the pool on the GPU, where there is one",
+    )
+    parser.add_argument(
+        "--load-unproven",
+        action="store_true",
+        help="load the model also where its check took too long or wanted too much memory",
     )
 
 
@@ -176,7 +182,8 @@ def run(arguments: argparse.Namespace) -> int:
         return USAGE
     with listener:
         params = partial(planned, arguments, Planner())
-        return asyncio.run(_run(params, path, listener, key))
+        unproven = bool(arguments.load_unproven)
+        return asyncio.run(_run(params, path, listener, key, unproven=unproven))
 
 
 def model_file(given: Path | None) -> Path:
@@ -198,10 +205,14 @@ async def _run(
     path: Path,
     listener: socket.socket,
     key: "Key | None",
+    *,
+    unproven: bool,
 ) -> int:
+    from app.client import trust
     from app.client.local import LocalModel
 
-    model = LocalModel(params, overrides=Overrides(templates_dir()))
+    checks = trust.here(lenient=unproven)
+    model = LocalModel(params, overrides=Overrides(templates_dir()), trust=checks)
     return await serve(model, path, listener, key)
 
 
@@ -246,6 +257,7 @@ async def advised(model: ServedModel, stop: asyncio.Event, seconds: float = ADVI
 async def _load(model: ServedModel, path: Path, stop: asyncio.Event) -> None:
     """Until it is loaded, has failed, or a signal came."""
     loop = asyncio.get_running_loop()
+    leave = model.subscribe(_Teller())
     loading = loop.create_task(model.load(str(path)), name="load")
     stopping = loop.create_task(stop.wait(), name="wait for a signal")
     await asyncio.wait({loading, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -253,6 +265,19 @@ async def _load(model: ServedModel, path: Path, stop: asyncio.Event) -> None:
     if not loading.done():
         await model.unload()
     await loading
+    leave()
+
+
+class _Teller:
+    """Says that the file is being checked, once."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def __call__(self, state: ModelState) -> None:
+        if state.doing == CHECKING and not self._said:
+            self._said = True
+            note(f"checking {state.name}, once for each new file")
 
 
 @contextlib.contextmanager

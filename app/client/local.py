@@ -24,15 +24,17 @@ from app.client.kept_states import delete_states
 from app.client.listening import listening
 from app.client.pair import MEANS, Means, OwnTemplate, Pair
 from app.client.prompt_format import LocalPromptFormat
+from app.client.trust import Trust
 from app.client.written import Written
 from app.counters import Counters
-from app.errors import AppError, ModelError, StoreError
+from app.errors import AppError, ModelError, StoreError, Unproven
 from app.overrides import Overrides
 from app.prompting import OWN, FedPrompt
 from app.tasks import Tasks
 from app.wire import FinishReason, Loaded, LoadParams, Progress, Usage
 
 LOADING = "the model is loading"
+STARTING = "starting the engine"
 
 Listener = Callable[[ModelState], None]
 
@@ -42,7 +44,7 @@ class LocalModel:
 
     `load_params` says how a file is to be loaded; it may read the file, for it is called on a thread.  With `path` the
     first request loads that file.  `states_folder` is where the states of chats may lie ("": nowhere), `overrides` the
-    templates that the user wrote.
+    templates that the user wrote, `trust` what a file must pass before it is loaded (None: it is loaded as it is).
     """
 
     def __init__(
@@ -52,11 +54,13 @@ class LocalModel:
         path: str = "",
         states_folder: str = "",
         overrides: Overrides | None = None,
+        trust: Trust | None = None,
         means: Means = MEANS,
     ) -> None:
         self._load_params = load_params
         self._states_folder = states_folder
         self._overrides = overrides
+        self._trust = trust
         self._means = means
         phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
         self._state = ModelState(phase, path=path, name=PurePath(path).stem)
@@ -120,6 +124,17 @@ class LocalModel:
     async def check(self, path: str) -> None:
         """Look whether this can be a model; raises ModelError with the reason."""
         await asyncio.to_thread(modelfile.check, Path(path))
+
+    async def examine(self, path: str, tell: Callable[[float], None]) -> None:
+        """Open this file in a throw-away process, where that was not done yet; see `ModelHost.examine`."""
+        await self.check(path)
+        if self._trust is not None:
+            await self._trust.check(path, lambda step: tell(step.fraction))
+
+    async def accept(self, path: str) -> None:
+        """The user wants this file although its check did not come to an end; raises ModelError."""
+        if self._trust is not None:
+            await self._trust.accept(path)
 
     async def load(self, path: str) -> None:
         """Load this file in place of the present one; returns when it is ready, failed or cancelled."""
@@ -241,9 +256,7 @@ class LocalModel:
     def _begin_load(self, path: str) -> "asyncio.Task[None]":
         self._cancel_load()
         self._show(
-            ModelState(
-                ModelPhase.LOADING, path=path, name=PurePath(path).stem, doing="starting the engine"
-            )
+            ModelState(ModelPhase.LOADING, path=path, name=PurePath(path).stem, doing=STARTING)
         )
         self._loading = self._loads.spawn(self._load(path), name=f"load {PurePath(path).name}")
         return self._loading
@@ -256,21 +269,25 @@ class LocalModel:
                 self._show(replace(self._state, fraction=step.fraction, doing=step.doing))
 
         error = "Loading failed; see the log."
+        unproven = False
         pair: Pair | None = None
         try:
             await self._loads.finish(but=me)
             await self._stops.finish()
             # Only now: what the model before this one held is free again.
+            if self._trust is not None:
+                await self._trust.check(path, progress)
+                progress(Progress(0.0, STARTING))
             params, own = await asyncio.to_thread(self._prepared, path)
             pair = Pair(params, self._means, self._written, self._engine_changed, own)
             await pair.load(progress)
             error = ""
         except AppError as failure:
-            error = str(failure)
+            error, unproven = str(failure), isinstance(failure, Unproven)
         finally:
             if self._loading is me:
                 self._loading = None
-                self._loaded(pair, error)
+                self._loaded(pair, error, unproven=unproven)
             if pair is not None and pair is not self._pair:
                 self._retire(pair)
 
@@ -278,9 +295,10 @@ class LocalModel:
         """What a load needs of the disk."""
         return self._load_params(path), _own_template(self._overrides, path)
 
-    def _loaded(self, pair: Pair | None, error: str) -> None:
+    def _loaded(self, pair: Pair | None, error: str, *, unproven: bool) -> None:
         if error or pair is None:
-            self._show(replace(self._state, phase=ModelPhase.FAILED, doing="", error=error))
+            failed = replace(self._state, phase=ModelPhase.FAILED, doing="", error=error)
+            self._show(replace(failed, unproven=unproven))
             return
         self._pair = pair
         self._engine_changed(pair)

@@ -16,7 +16,7 @@ from app.client.child import OnProgress, Spawn, trial_child
 from app.client.clock import Clock, LoopClock
 from app.client.trial import examine
 from app.errors import EngineError, ModelError, Unproven
-from app.verdict import Verdict
+from app.verdict import CHECKING, Verdict
 from app.verdicts import Identity, Verdicts, identify, verdicts_path
 from app.wire import Progress
 
@@ -64,7 +64,7 @@ class Trust:
             await asyncio.to_thread(self._verdicts.put, identity, replace(known, accepted=True))
 
     async def _examined(self, identity: Identity, path: str, on_progress: OnProgress) -> Verdict:
-        on_progress(Progress(0.0, "Checking the file"))
+        on_progress(Progress(0.0, CHECKING))
         try:
             found = await examine(Path(path), self._spawn, self._clock, on_progress)
         except OSError as error:

@@ -13,12 +13,10 @@ from pathlib import Path
 
 from app import __version__, log
 from app.pump import Pump
-from app.verdict import SOUND, Finding, Verdict
+from app.verdict import CHECKING, SOUND, Finding, Verdict
 from app.wire import PROTOCOL, Examined, LastWords, Load, Message, Progress, Ready, Shutdown
 
 _LOG = logging.getLogger(__name__)
-
-CHECKING = "Checking the file"
 
 
 def main(connection: "Connection[Message, Message]", process_name: str) -> None:
