@@ -62,8 +62,8 @@ def judged(death: Death, name: str) -> Verdict:
         )
     return Verdict(
         Finding.CRASHED,
-        f"“{name}” is damaged or made to do harm: opening it crashes the engine ({_how(death, number)}).",
-        "Do not use it; download it again, or choose another model.",
+        f"“{name}” cannot be used: opening it crashes the engine ({_how(death, number)}).",
+        "It is damaged, made to do harm, or of a kind that this version does not know. Download it again, or choose another.",
     )
 
 

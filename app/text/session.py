@@ -143,9 +143,9 @@ class TextSession:
         """The prompt, or why there is none."""
         try:
             composed = self._composer.compose(request.lines, request.wishes, request.tools)
+            prompt = self._encoder.encode(composed.plain, composed.lines)
         except TextError as error:
             return wire.TextFailed(request.request_id, str(error))
-        prompt = self._encoder.encode(composed.plain, composed.lines)
         notes = (self._refused_note(),) if composed.refused else ()
         return wire.Rendered(
             request.request_id,
@@ -162,7 +162,10 @@ class TextSession:
         if length > MAX_CHARACTERS:
             reason = f"This text has {length:,} characters, more than {MAX_CHARACTERS:,}."
             return wire.TextFailed(request.request_id, reason)
-        return wire.Tokenized(request.request_id, len(self._vocabulary.tokenize(request.text)))
+        try:
+            return wire.Tokenized(request.request_id, len(self._vocabulary.tokenize(request.text)))
+        except TextError as error:
+            return wire.TextFailed(request.request_id, str(error))
 
     def constrain(self, request: Constrain) -> Constrained | FormRefused:
         """The grammar of an answer, or why there is none; what is thought before the answer is free."""

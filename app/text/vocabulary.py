@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app import llama, modelfile
-from app.errors import ModelError
+from app.errors import ModelError, TextError
 from app.text import recommended
 from app.text.control import ControlToken, ControlTokens
 from app.text.stream import Vocabulary
@@ -50,7 +50,12 @@ class LlamaVocabulary:
         self.add_bos: bool = self._llama.llama_vocab_get_add_bos(self._vocab)
         self.templates = self._templates()
         self.advised = self._texts(recommended.PREFIX)
-        self._adds_blank = self.vocabulary.join(self._raw(b"a")) == b" a"
+        try:
+            self._adds_blank = self.vocabulary.join(self._raw(b"a")) == b" a"
+        except TextError as error:
+            self.close()
+            words = f"“{path.name}” cannot be used: its vocabulary has no tokens for ordinary text."
+            raise ModelError(words) from error
 
     def close(self) -> None:
         """Free the model; twice is fine."""
@@ -66,7 +71,7 @@ class LlamaVocabulary:
         return raw.decode("utf-8", "replace")
 
     def tokenize(self, text: str, *, inside: bool = False) -> list[int]:
-        """The ids of `text` as mere text: control tokens' texts in it are text.
+        """The ids of `text` as mere text: control tokens' texts in it are text.  Raises TextError where it has none.
 
         Some vocabularies put a blank before a text; not when it goes on after other text (`inside`).
         """
@@ -91,7 +96,11 @@ class LlamaVocabulary:
                 self._vocab, data, len(data), buffer, room, False, special
             )
             if count >= 0:
-                return list(buffer[:count])
+                ids = list(buffer[:count])
+                # A vocabulary that stands for neither bytes nor the unknown gives -1.
+                if not all(0 <= token < self.size for token in ids):
+                    raise TextError("Its vocabulary has no tokens for this text.")
+                return ids
             room = -count
 
     def _load(self, path: Path) -> Any:

@@ -1,12 +1,12 @@
 """All that is done with a model before anybody relies on it, in the order in which a fault is cheapest to find.
 
 The head and the list of tensors by our own reader; vocabulary, tokenizer and template as the text worker takes them;
-one step of two tokens as the engine does it, which reads the weights once.  llama.cpp ends the process on some
+two steps of the engine, which read the weights twice.  llama.cpp ends the process on some
 files, so that this runs where nothing else does.  What a part needs is imported by it: most bad files are found by their
 head, before anything large is loaded.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from app.dialogue import ChatLine
 from app.errors import ModelError
 from app.sizing import extent
 from app.sizing.header import read_header
-from app.wire import LoadParams, Render
+from app.wire import LoadParams, Render, Rendered, TextFailed, Tokenize
 
 if TYPE_CHECKING:
     from app.engine.context import LlamaBackend
@@ -24,6 +24,9 @@ Tell = Callable[[float], None]
 """Hears how far it is, 0 to 1."""
 
 _POOL = 512
+_LEAST_CONTEXT = 64
+"""Tokens: no model of less can be chatted with."""
+_PROMPT = 24
 _CONVERSATION = (
     ChatLine("user", "Hello, 1 + 1?\n"),
     ChatLine("assistant", "2"),
@@ -46,9 +49,9 @@ def examine(path: Path, tell: Tell) -> None:
     """
     _look_at_head(path)
     tell(_HEAD)
-    _try_text(path)
+    prompt = _try_text(path)
     tell(_TEXT)
-    _try_weights(path, lambda fraction: tell(_TEXT + fraction * (_WEIGHTS - _TEXT)))
+    _try_weights(path, prompt, lambda fraction: tell(_TEXT + fraction * (_WEIGHTS - _TEXT)))
     tell(1.0)
 
 
@@ -62,18 +65,22 @@ def _look_at_head(path: Path) -> None:
             )
 
 
-def _try_text(path: Path) -> None:
+def _try_text(path: Path) -> tuple[int, ...]:
+    """The tokens of a short conversation.  A template that refuses it is no fault of the file: then some others."""
     from app.text.session import TextSession
 
     session = TextSession(path)
     try:
-        # Whatever comes of it: a template that refuses a conversation is no fault of the file.
-        session.render(Render(0, _CONVERSATION))
+        counted = session.count(Tokenize(0, _CONVERSATION[0].content))
+        if isinstance(counted, TextFailed):
+            raise _senseless(path.name, "its vocabulary has no tokens for ordinary text")
+        rendered = session.render(Render(0, _CONVERSATION))
     finally:
         session.close()
+    return rendered.tokens[:_PROMPT] if isinstance(rendered, Rendered) else (0,) * _PROMPT
 
 
-def _try_weights(path: Path, tell: Tell) -> None:
+def _try_weights(path: Path, prompt: Sequence[int], tell: Tell) -> None:
     from app import llama
     from app.engine.context import LlamaBackend, default_threads
     from app.engine.model import Model
@@ -81,7 +88,7 @@ def _try_weights(path: Path, tell: Tell) -> None:
     # On the processor alone: what graphics memory there is belongs to the engines.
     threads = max(1, default_threads() // 2)
     params = LoadParams(
-        str(path), pool_tokens=_POOL, sequences=1, batch=32, threads=threads, gpu_layers=0, device="CPU"
+        str(path), pool_tokens=_POOL, sequences=1, batch=64, threads=threads, gpu_layers=0, device="CPU"
     )  # fmt: skip
     api = llama.load()
     log = llama.NativeLog(api)
@@ -97,30 +104,42 @@ def _try_weights(path: Path, tell: Tell) -> None:
             raise MemoryWanting from error
         raise
     model.check_usable()
+    if 0 < model.trained_context < _LEAST_CONTEXT:
+        raise _senseless(path.name, f"its chats would hold {model.trained_context} tokens at most")
     try:
         backend = LlamaBackend(api, model, params)
     except ModelError as error:
         raise MemoryWanting from error
-    _step(backend, path.name)
+    _read_and_write(backend, prompt, path.name)
     backend.close()
     model.close()
 
 
-def _step(backend: "LlamaBackend", name: str) -> None:
+def _read_and_write(backend: "LlamaBackend", prompt: Sequence[int], name: str) -> None:
+    """Read the prompt with the first and the last token of the vocabulary before it, and one token more."""
+    vocabulary = backend.info.vocabulary
+    if not vocabulary:
+        raise _senseless(name, "it has no tokens")
+    if max(prompt, default=0) >= vocabulary:
+        raise _senseless(name, "its tokenizer makes tokens that the model does not have")
+    # Several at once with one output, as the engine reads; then a single one, as it writes.
+    _step(backend, [0, vocabulary - 1, *prompt], 0, name)
+    _step(backend, [0], 2 + len(prompt), name)
+
+
+def _step(backend: "LlamaBackend", tokens: list[int], position: int, name: str) -> None:
     import numpy as np
 
     from app.engine.backend import Batch, DecodeResult
 
-    last = backend.info.vocabulary - 1
-    if last < 0:
-        raise _senseless(name, "it has no tokens")
-    two = np.arange(2, dtype=np.int32)
-    result = backend.decode(
-        Batch(np.array([0, last], np.int32), two, np.zeros(2, np.int32), np.ones(2, np.int8))
-    )
-    if result is not DecodeResult.DONE:
-        raise _senseless(name, "a first step with it fails")
-    if not all(np.isfinite(backend.logits_of(row)).all() for row in range(2)):
+    count = len(tokens)
+    positions = np.arange(position, position + count, dtype=np.int32)
+    outputs = np.zeros(count, np.int8)
+    outputs[-1] = 1
+    batch = Batch(np.array(tokens, np.int32), positions, np.zeros(count, np.int32), outputs)
+    if backend.decode(batch) is not DecodeResult.DONE:
+        raise _senseless(name, "it cannot compute")
+    if not np.isfinite(backend.logits_of(0)).all():
         raise _senseless(name, "what it computes are no numbers")
 
 

@@ -35,6 +35,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.crash, pytest.mark.slow]
 FILES, EACH = 2000, 40
 FIRST = int(os.environ.get("TUTTI_SOAK_SEED", "0"))
 TOKENS = 5
+AT_ONCE = 2
 PARAMS = {"pool_tokens": 512, "sequences": 2, "batch": 64}
 
 
@@ -72,15 +73,22 @@ async def _part(sources: list[bytes], seeds: range, good: Path, folder: Path) ->
     outcome = Outcome()
     neighbour = await RealModel(good, **PARAMS).open()
     told = (await neighbour.ask(user("hello"), tokens=TOKENS)).text
-    for seed in seeds:
-        made = mutant(sources, seed)
-        path = folder / f"{seed}.gguf"
-        path.write_bytes(made.data)
-        await _one(made, path, outcome)
-        path.unlink()
-        if (await neighbour.ask(user("hello"), tokens=TOKENS)).text != told:
-            outcome.wrong.append(f"{seed}, {made.what}: the neighbour answers otherwise")
-    await neighbour.close()
+    left = iter(seeds)
+
+    async def work() -> None:
+        for seed in left:
+            made = mutant(sources, seed)
+            path = folder / f"{seed}.gguf"
+            path.write_bytes(made.data)
+            await _one(made, path, outcome)
+            path.unlink()
+            if (await neighbour.ask(user("hello"), tokens=TOKENS)).text != told:
+                outcome.wrong.append(f"{seed}, {made.what}: the neighbour answers otherwise")
+
+    try:
+        await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+    finally:
+        await neighbour.close()
     return outcome
 
 
