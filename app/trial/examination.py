@@ -27,6 +27,7 @@ _POOL = 512
 _LEAST_CONTEXT = 64
 """Tokens: no model of less can be chatted with."""
 _PROMPT = 24
+_MOST_THREADS = 4
 _CONVERSATION = (
     ChatLine("user", "Hello, 1 + 1?\n"),
     ChatLine("assistant", "2"),
@@ -85,8 +86,7 @@ def _try_weights(path: Path, prompt: Sequence[int], tell: Tell) -> None:
     from app.engine.context import LlamaBackend, default_threads
     from app.engine.model import Model
 
-    # On the processor alone: what graphics memory there is belongs to the engines.
-    threads = max(1, default_threads() // 2)
+    threads = max(1, min(_MOST_THREADS, default_threads() // 2))
     params = LoadParams(
         str(path), pool_tokens=_POOL, sequences=1, batch=64, threads=threads, gpu_layers=0, device="CPU"
     )  # fmt: skip

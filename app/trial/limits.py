@@ -46,8 +46,8 @@ def bind(size: int) -> None:
     if sys.platform == "linux":
         # Where memory runs short all the same, the system is to end this process and not the window's.
         Path("/proc/self/oom_score_adj").write_text("1000")
-        pages = int(Path("/proc/self/statm").read_text().split()[5])
-        _lower(resource.RLIMIT_DATA, pages * resource.getpagesize() + memory(size))
+        there = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        _lower(resource.RLIMIT_AS, there + size + memory(size))
 
 
 def _lower(kind: int, limit: int, more: int = 0) -> None:

@@ -23,6 +23,8 @@ def main(connection: "Connection[Message, Message]", process_name: str) -> None:
     """Entry of the child; never returns while the other side may still want something."""
     # Threads that wait shall sleep: whatever the processor has belongs to others.
     os.environ["GOMP_SPINCOUNT"] = "0"
+    # The check computes on the processor: what graphics memory there is belongs to the engines.
+    os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = "-1"
     log.start(process_name)
     log.capture_native(process_name)
     _Process(connection, process_name).run()
