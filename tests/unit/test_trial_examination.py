@@ -54,6 +54,10 @@ def _short(model: Gguf) -> None:
     model.put(Entry(b"llama.context_length", 4, number(4, 2)))
 
 
+def _without_bytes(model: Gguf) -> None:
+    model.put(Entry(b"tokenizer.ggml.model", 8, text("rwkv")))
+
+
 def _refusing_template(model: Gguf) -> None:
     model.put(Entry(b"tokenizer.chat_template", 8, text("{{ raise_exception('no') }}")))
 
@@ -73,6 +77,7 @@ def _endless_template(model: Gguf) -> None:
         (_nan, "what it computes are no numbers"),
         (_short, "its chats would hold 2 tokens at most"),
         (_overlap, "two tensors overlap"),
+        (_without_bytes, "its vocabulary has no tokens for ordinary text"),
         (_refusing_template, ""),
         (_endless_template, ""),
     ],
