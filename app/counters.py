@@ -25,8 +25,8 @@ class Counters:
     `read` are prompt tokens evaluated, `reused` prompt tokens found in the pool, `prompt` their sum over all requests
     that began reading; what a warm-up read counts as read by the request that it was for. `cells_used` counts all
     cells in use, `cells_kept` those of them that only idle chats hold: a cache that is given up when room is wanted.
-    `rows` are the decode rows and `chunk` the prefill tokens of the last step, `step_ms` its length and `decode_ms`
-    the part of it inside llama.cpp.
+    `rows` are the decode rows and `chunk` the prefill tokens of the last step, `step_ms` its length, `decode_ms`
+    the part of it inside llama.cpp's decode, and `choice_ms` that in which the tokens were chosen.
     """
 
     steps: int = 0
@@ -34,6 +34,7 @@ class Counters:
     chunk: int = 0
     step_ms: float = 0.0
     decode_ms: float = 0.0
+    choice_ms: float = 0.0
     written: int = 0
     read: int = 0
     reused: int = 0

@@ -43,6 +43,18 @@ class Speech:
         """The tokens of the vocabulary."""
         return byte_tokens(more=self.recites)
 
+    @property
+    def written(self) -> list[bool]:
+        """Of each token, whether it is written as long as nothing (a penalty, mirostat) speaks against those that are."""
+        written = [
+            (len(token) == 1 and token.isascii()) or token in "\u0120\u010a"
+            for token in self.tokens
+        ]
+        if self.letters:
+            written = [token in self.letters for token in self.tokens]
+        written[self.tokens.index("<|im_end|>")] = self.ends
+        return written
+
 
 class _Writer:
     """A GGUF with random tensors; the same seed gives the same file."""
@@ -90,12 +102,7 @@ class _Writer:
             self._recite(tokens, speech.recites)
             return
         self.random("token_embd", len(tokens), self._width, spread=1.0)
-        written = [
-            (len(token) == 1 and token.isascii()) or token in "\u0120\u010a" for token in tokens
-        ]
-        if speech.letters:
-            written = [token in speech.letters for token in tokens]
-        written[tokens.index("<|im_end|>")] = speech.ends
+        written = speech.written
         rows = np.random.default_rng(13).standard_normal((len(tokens), self._width))
         # What shall not be written has a logit of 0 where the best of the others have 20.
         self.raw("output.weight", rows * np.array(written)[:, None])

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from app.bench.engine import Heard
 from app.bench.quantiles import median
+from app.counters import Counters
 
 
 def decoding(steps: Sequence[Heard], rows: int) -> list[Heard]:
@@ -23,8 +24,13 @@ def tokens_per_second(steps: Sequence[Heard], rows: int) -> float:
 
 
 def own_ms(steps: Sequence[Heard]) -> float:
-    """The median time of a step outside decode, within the engine's own account."""
-    return median([heard.counters.step_ms - heard.counters.decode_ms for heard in steps])
+    """The median time of a step outside decode and the choice of tokens, within the engine's own account."""
+    return median([_own(heard.counters) for heard in steps])
+
+
+def choice_ms(steps: Sequence[Heard]) -> float:
+    """The median time in which the tokens of a step were chosen."""
+    return median([heard.counters.choice_ms for heard in steps])
 
 
 def own_share(steps: Sequence[Heard]) -> float:
@@ -36,6 +42,10 @@ def decode_share(steps: Sequence[Heard]) -> float:
     """The share of the wall time that was spent inside decode, from the end of the first step to that of the last."""
     inside = sum(heard.counters.decode_ms for heard in steps[1:]) / 1000
     return inside / wall(steps) if len(steps) > 1 else 0.0
+
+
+def _own(counters: Counters) -> float:
+    return counters.step_ms - counters.decode_ms - counters.choice_ms
 
 
 def wall(steps: Sequence[Heard]) -> float:

@@ -1,8 +1,8 @@
 """Summaries of what lies far back in full chats, written in the background.
 
 At most one at a time for each chat, as a request of the lowest class.  No turn waits for it: a chat that is full before
-its summary is there leaves out its oldest messages, and the summary is used from the next turn on.  One that fails or is
-cut off is dropped; after `TRIES` failures in a row the chat gets no more of them until the app is started again.  That its
+its summary is there leaves out its oldest messages, and the summary is used from the next turn on.  Of one that is cut off
+the whole sentences are kept.  One that fails, or comes to nothing, is dropped; after `TRIES` failures in a row the chat gets no more of them until the app is started again.  That its
 model was taken away is no failure of the chat.
 """
 
@@ -16,12 +16,15 @@ from app.chat.context import is_blank
 from app.chat.events import SummaryChanged
 from app.chat.models import FinishReason, clean
 from app.chat.ports import ConversationStore, Ended, Generator, Request, Text
+from app.chat.summary import whole_sentences
 from app.errors import StoreError
 from app.tasks import Tasks
 
 _log = logging.getLogger(__name__)
 
 TRIES = 3
+
+_WRITTEN = (FinishReason.STOP, FinishReason.LENGTH)
 
 
 class Summarising:
@@ -77,7 +80,9 @@ class Summarising:
     async def _write(self, conversation_id: int, wanted: Retelling) -> bool:
         """Have this one written and kept; whether it was."""
         text, ended = await self._answer(wanted.request)
-        if ended is None or ended.reason is not FinishReason.STOP or is_blank(text):
+        if ended is not None and ended.reason is FinishReason.LENGTH:
+            text = whole_sentences(text)
+        if ended is None or ended.reason not in _WRITTEN or is_blank(text):
             self._failures[conversation_id] += 1 if self._generator.context_tokens else 0
             _log.warning("chat %d: the summary was dropped: %s", conversation_id, _why(ended))
             return False
@@ -109,4 +114,6 @@ def _why(ended: Ended | None) -> str:
         return "it has no end"
     if ended.reason is FinishReason.STOP:
         return "it is empty"
+    if ended.reason is FinishReason.LENGTH:
+        return "it was cut off, and had no whole sentence or no end"
     return ended.error or f"it ended with {ended.reason.value}"

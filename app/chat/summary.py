@@ -11,10 +11,13 @@ a quarter of its context, at the least, before its prompt changes once more.  Wh
 context for each quarter that is written.
 """
 
+import re
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import Final
 
 from app.chat.models import ChatMessage, Message, Role, Summary
+from app.chat.repetition import repeats
 from app.chat.summary_words import CLOSING, INSTRUCTION, OPENING
 
 NEAR = 0.75
@@ -28,6 +31,13 @@ _SUMMARY_SHARE = 8
 _MOST_TOKENS = 600
 _WORDS_PER_TOKEN = 0.3
 
+_SENTENCE_END: Final = re.compile(
+    r"""[.!?\u2026\u061f\u0964]["'\u201d\u2019\u00bb)\]]*(?=\s|$)  # a blank follows, or nothing
+    |[\u3002\uff01\uff1f][\u201d\u300d\uff09]*  # Chinese and Japanese write none
+    |\S(?=\n)  # the end of a line of a list""",
+    re.VERBOSE,
+)
+
 
 def most_tokens(context_tokens: int) -> int:
     """The most tokens of a summary: an eighth of the context, as long as that is no essay."""
@@ -35,9 +45,20 @@ def most_tokens(context_tokens: int) -> int:
 
 
 def instruction(context_tokens: int) -> ChatMessage:
-    """What the model is asked.  Fewer words than fit, since one that is cut off is worth nothing."""
+    """What the model is asked.  Fewer words than fit, since one that is cut off has lost its end."""
     words = max(10, int(most_tokens(context_tokens) * _WORDS_PER_TOKEN))
     return ChatMessage(Role.USER, INSTRUCTION.format(words=words))
+
+
+def whole_sentences(text: str) -> str:
+    """What is worth keeping of a summary that was cut off: all up to its last whole sentence, or line.
+
+    "" where that is less than half of it, or where it went round in circles and would have had no end.
+    """
+    if repeats(text):
+        return ""
+    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    return text[: ends[-1]] if ends and 2 * ends[-1] >= len(text) else ""
 
 
 def line(summary: Summary) -> ChatMessage:

@@ -16,7 +16,8 @@ class Tip:
 
 @dataclass(eq=False, slots=True)
 class Blob:
-    """Saved cells of positions [start, end) of a chat of `owner` (0: nobody's, kept in memory only).
+    """Saved cells of positions [start, end) of a chat of `owner` (0: nobody's, kept in memory only, until a chat goes on
+    from it).
 
     `data` is None while the bytes are only in `file`.  `tokens` are those of positions [0, end).
     """

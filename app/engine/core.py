@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from app.counters import Counters
 from app.engine.admission import Admission
 from app.engine.backend import Backend, DecodeResult
 from app.engine.batch import Call, build, slot_of
@@ -25,6 +24,7 @@ from app.engine.scheduler import Pace, Plan, choose_rows, in_turn, more_urgent, 
 from app.engine.sequence import PROMPT_STEP, Sequence
 from app.engine.slot import Slot
 from app.engine.state_files import StateFiles
+from app.engine.tally import Spent, counters
 from app.wire import Abort, FinishReason, Priority, Step, Submit
 
 _IDLE_SECONDS = 2.0
@@ -156,12 +156,21 @@ class Engine:
             self._gather()
         self._admission.admit(self._waiting(), self._active())
         current = self._plan()
-        decode_seconds = self._decode(current) if not current.empty else 0.0
+        spent = self._decode(current) if not current.empty else Spent()
         if self._sequences:
             self._retiring = self._pool.retire(began - _IDLE_SECONDS)
         self._out.tell_waiting(self._waiting())
         seconds = self._clock() - began
-        return self._out.collect(self._counters(current, seconds, decode_seconds))
+        told = counters(
+            self._out.totals.by_name,
+            current,
+            spent,
+            seconds,
+            self._pool,
+            self._sequences.values(),
+            self._hit_rate.hits,
+        )
+        return self._out.collect(told)
 
     def check(self) -> None:
         """Compare every mirror with what it mirrors; raises RuntimeError at the first difference."""
@@ -246,7 +255,7 @@ class Engine:
 
     # --- decoding --------------------------------------------------------------------------------------------
 
-    def _decode(self, current: Plan) -> float:
+    def _decode(self, current: Plan) -> Spent:
         call = build(current)
         began = self._clock()
         if self._backend.can_interrupt and not current.rows:
@@ -256,10 +265,10 @@ class Engine:
         seconds = self._clock() - began
         if result is DecodeResult.ABORTED:
             self._keep_what_was_read(call)
-            return seconds
+            return Spent(seconds)
         if result is DecodeResult.NO_ROOM:
             self._squeeze(call)
-            return seconds
+            return Spent(seconds)
         if result is not DecodeResult.DONE:
             raise EngineFailureError(f"decode failed with code {int(result)}")
         self._out.totals.steps += 1
@@ -269,9 +278,12 @@ class Engine:
         self._came_on(call)
         shape = Shape(len(current.rows), current.chunk_tokens, self._pool.cells.used)
         self._cost.observe(shape, seconds)
-        for choice in choose(self._backend, self._keeper, call.outputs):
+        began = self._clock()
+        choices = choose(self._backend, self._keeper, call.outputs)
+        spent = Spent(seconds, self._clock() - began)
+        for choice in choices:
             self._write(choice)
-        return seconds
+        return spent
 
     def _keep_what_was_read(self, call: Call) -> None:
         """After an interrupt: the backend says how far each sequence came."""
@@ -373,27 +385,3 @@ class Engine:
     def _waiting(self) -> list[Sequence]:
         waiting = (sequence for sequence in self._sequences.values() if sequence.slot is None)
         return sorted(waiting, key=lambda sequence: sequence.urgency)
-
-    def _counters(self, current: Plan, seconds: float, decode_seconds: float) -> Counters:
-        active = self._active()
-        running = sum(sequence.running for sequence in active)
-        cells = self._pool.cells
-        return Counters(
-            **self._out.totals.by_name,
-            recent=self._hit_rate.hits,
-            rows=len(current.rows),
-            chunk=current.chunk_tokens,
-            step_ms=seconds * 1000,
-            decode_ms=decode_seconds * 1000,
-            cells_used=cells.used,
-            cells_kept=self._pool.kept,
-            cells_total=cells.total,
-            ids_used=self._pool.ids_used,
-            ids_total=self._pool.ids_total,
-            restored=self._pool.restored,
-            spill_bytes=self._pool.states.bytes,
-            spill_total=self._pool.states.budget,
-            running=running,
-            reading=len(active) - running,
-            waiting=len(self._sequences) - len(active),
-        )

@@ -66,7 +66,8 @@ class StateFiles:
         found = []
         for path in self._folder.glob(f"*{_SUFFIX}"):
             blob = self._open(path)
-            if blob is None:
+            if blob is None or not blob.owner:
+                # A file of nobody's would outlive every chat.
                 self.delete(path)
             else:
                 found.append(blob)

@@ -147,13 +147,17 @@ class StateTree:
         return list(found.values())
 
     def unwritten(self) -> list[Blob]:
-        """Blobs that belong on disk and are not there: those of chats, and what those continue."""
+        """Blobs that belong on disk and are not there: those of chats, and what those continue.
+
+        What was nobody's becomes the chat's that goes on from it, so that its file goes with that chat.
+        """
         found: dict[int, Blob] = {}
         for node in self._nodes():
-            if node.blob is not None and node.blob.owner:
-                for one in _path(node):
-                    if one.blob is not None and one.blob.file is None and one.blob.data is not None:
-                        found[id(one.blob)] = one.blob
+            owner = node.blob.owner if node.blob is not None else 0
+            for one in (node,) if self.exact else _path(node):
+                if owner and one.blob and one.blob.file is None and one.blob.data is not None:
+                    one.blob.owner = one.blob.owner or owner
+                    found[id(one.blob)] = one.blob
         return list(found.values())
 
     def forget_owner(self, owner: int, cut: Callable[[Blob, int], bytes | None]) -> None:

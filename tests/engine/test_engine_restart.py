@@ -95,6 +95,24 @@ def test_nobodys_state_is_not_written(
     assert list((tmp_path / "states").iterdir()) == []
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_chat_goes_on_from_that_was_nobodys_goes_with_the_chat(
+    kind: str,
+    tiny_files: dict[str, Path],
+    open_rig: Callable[[Path], tuple[Rig, StateFiles]],
+    tmp_path: Path,
+) -> None:
+    rig, files = open_rig(tiny_files[kind])
+    ask(rig, 1, FIRST, owner=0)
+    rig.engine._pool.evict_all()
+    ask(rig, 2, (*FIRST, *rig.tokens(1), 1, 2), owner=7)
+    while rig.engine.rest():
+        pass
+    rig.engine.forget(7)
+    files.close(60)
+    assert list((tmp_path / "states").iterdir()) == []
+
+
 def test_a_forgotten_chat_leaves_no_file_and_no_state(
     tiny_files: dict[str, Path],
     open_rig: Callable[[Path], tuple[Rig, StateFiles]],

@@ -1,8 +1,10 @@
 """How far summaries reach, for chats of any shape: what stays, what fits, and that the border only moves on."""
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -108,3 +110,28 @@ def test_the_words_that_are_asked_for_fit_the_tokens_that_there_are() -> None:
         assert most <= tokens / 8
         words = max(10, int(most * 0.3))
         assert f"at most {words} words" in summary.instruction(tokens).content
+
+
+@given(st.text("ab .!?\n\u3002\u201d", max_size=60))
+def test_of_one_that_was_cut_off_whole_sentences_stay(text: str) -> None:
+    kept = summary.whole_sentences(text)
+    assert text.startswith(kept)
+    assert not kept or 2 * len(kept) >= len(text)
+    rest = text[len(kept) :]
+    assert not kept or not re.search(r"[.!?](\s|$)|\u3002|\S\n", rest)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("One whole thing. Another thi", "One whole thing."),
+        ('He said "no." And the', 'He said "no."'),
+        ("- one\n- two\n- th", "- one\n- two"),
+        ("\u4f60\u597d\u3002\u518d", "\u4f60\u597d\u3002"),
+        ("Version 3.11 of it", ""),
+        ("Short. And then a sentence that goes on and on for most of it", ""),
+        ("It is so. " * 100, ""),
+    ],
+)
+def test_what_is_kept_of_one_that_was_cut_off(text: str, kept: str) -> None:
+    assert summary.whole_sentences(text) == kept

@@ -116,7 +116,9 @@ class Ledger:
         kind, fault = self._kind(chat, text, status, usage, error)
         self.ends[kind] += 1
         if fault:
-            self.faults.append(f"{name} {fault}: {status} {finish} {usage} {error!r} {text!r}")
+            said = f"{status} {finish} {usage} {error!r} {len(text)} characters"
+            self.faults.append(f"{name} {fault}: {said}")
+            self.trace("FAULT:", name, fault, said, repr(text))
 
     def _kind(
         self, chat: Chat, text: str, status: Status, usage: Usage, error: str

@@ -18,6 +18,7 @@ from tests.scripted_children import begin
 from tests.soak.house import POISON
 from tests.soak.ledger import Chat
 from tests.soak.world import World
+from tests.tiny_models import Speech
 
 SYSTEM = (
     "",
@@ -29,6 +30,10 @@ SYSTEM = (
 MOST_CHATS = 24
 _FIRST_OWNER = 1_000_000
 """Requests that are no chat's have owners from here on."""
+
+_SILENT = tuple((token, -100.0) for token, told in enumerate(Speech().written) if not told)
+"""What DRY and mirostat could else drive a talker to: words and halves of characters, of which the text is not as long as
+the answer has tokens."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,7 @@ class Player:
             xtc_probability=dice.choice((0.0, 0.5)),
             dry_multiplier=dice.choice((0.0, 0.8)),
             mirostat=dice.choice((0, 0, 0, 1, 2)),
+            logit_bias=_SILENT,
             seed=dice.choice((None, 7)),
         )
 

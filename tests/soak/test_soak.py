@@ -300,8 +300,8 @@ def test_an_hour_of_everything(
         made.check_growth(warm=8)
 
     told = soak(scenario, limits, tmp_path, talkers, oracles)
-    assert told["rounds"] > 0
     assert not failures, "\n\n".join(failures)
+    assert told["rounds"] > 0
 
 
 @pytest.mark.soak

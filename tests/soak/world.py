@@ -149,6 +149,9 @@ class World:
         assert self.ledger.open == 0
         await self.until(lambda: len(asyncio.all_tasks()) == 1, "the end of all tasks")
         gc.collect()
+        left = [path for path in self.states.rglob("*") if path.is_file()]
+        if left:
+            self.trace("left on disk:", *left)
         me = psutil.Process()
         return Health(
             memory=me.memory_info().rss,
@@ -158,5 +161,5 @@ class World:
             threads=sum("asyncio" not in thread.name for thread in threading.enumerate()),
             tasks=len(asyncio.all_tasks()),
             children=sum(child.pid not in self._before for child in children()),
-            on_disk=sum(path.is_file() for path in self.states.rglob("*")),
+            on_disk=len(left),
         )

@@ -50,7 +50,7 @@ def test_raw(setup: Setup) -> None:
 
 
 def test_own(setup: Setup) -> None:
-    assert set(run(Own(4, prompt=8, written=8), setup)) == {"own", "outside"}
+    assert set(run(Own(4, prompt=8, written=8), setup)) == {"own", "choice", "outside"}
 
 
 def test_fork_reads_what_is_new(setup: Setup) -> None:

@@ -211,6 +211,22 @@ def test_one_that_comes_to_nothing_is_dropped_and_not_tried_for_ever(
     run(scenario)
 
 
+def test_of_one_that_is_cut_off_the_whole_sentences_are_kept(
+    run: Callable[[Scenario], None],
+) -> None:
+    async def scenario(room: Room) -> None:
+        room.generator.summaries = [
+            [Text(f"{SUMMARY} And of"), Ended(FinishReason.LENGTH, Usage())]
+        ]
+        chat = await room.chat(3)
+        await room.settled()
+        stands = await room.service.summary(chat)
+        assert stands is not None
+        assert stands.text == SUMMARY
+
+    run(scenario)
+
+
 def test_a_model_that_was_taken_away_is_no_failure(run: Callable[[Scenario], None]) -> None:
     async def scenario(room: Room) -> None:
         room.generator.summaries = [[Ended(FinishReason.ERROR, Usage(), "The model was unloaded.")]]

@@ -1,5 +1,6 @@
 """A deleted chat takes its own states with it, and leaves to the others what theirs go on from."""
 
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -151,3 +152,46 @@ def test_a_state_that_makes_room_for_its_own_bytes_is_not_counted() -> None:
     put(tree, text((2, 90)), 8)
     assert tree.data_of(blob, lambda _path: kept) == kept
     tree.check()
+
+
+@given(
+    st.lists(st.tuples(texts, st.integers(0, 3), st.booleans()), max_size=12),
+    st.permutations((1, 2, 3)),
+    st.booleans(),
+)
+def test_no_file_outlives_its_chats(
+    kept: list[tuple[TokenArray, int, bool]], order: list[int], exact: bool
+) -> None:
+    """What is nobody's is written only as the beginning of a chat's state, and then belongs to that chat."""
+    tree = StateTree(10_000, exact=exact)
+    files: dict[Path, Blob] = {}
+    numbers = count()
+
+    def write() -> None:
+        for blob in tree.unwritten():
+            assert blob.owner
+            blob.file = Path(f"{blob.owner}-{next(numbers)}.state")
+            files[blob.file] = blob
+
+    def delete() -> None:
+        while tree.dropped:
+            del files[tree.dropped.pop()]
+
+    for tokens, owner, written in kept:
+        put(tree, tokens, owner)
+        if written:
+            write()
+    write()
+    for owner in order:
+        tree.forget_owner(owner, cut)
+        delete()
+        assert all(blob.owner != owner for blob in files.values())
+        write()
+    assert not files
+
+
+def test_a_whole_state_is_written_without_those_that_it_goes_on_from() -> None:
+    tree = StateTree(10_000, exact=True)
+    put(tree, text((1, 40)), 0)
+    put(tree, FORKS[0], 8)
+    assert [blob.owner for blob in tree.unwritten()] == [8]
