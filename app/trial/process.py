@@ -18,6 +18,9 @@ from app.wire import PROTOCOL, Examined, LastWords, Load, Message, Progress, Rea
 
 _LOG = logging.getLogger(__name__)
 
+_REMEDY = "Choose another model."
+"""Where the reason names none."""
+
 
 def main(connection: "Connection[Message, Message]", process_name: str) -> None:
     """Entry of the child; never returns while the other side may still want something."""
@@ -64,9 +67,12 @@ class _Process:
             limits.bind(sum(part.stat().st_size for part in modelfile.parts(path)))
             examine(path, self._tell)
         except ModelError as error:
-            return Verdict(Finding.REFUSED, error.what, error.remedy)
+            return Verdict(Finding.REFUSED, error.what, error.remedy or _REMEDY)
         except OSError as error:
-            return Verdict(Finding.REFUSED, f"“{path.name}” cannot be read: {error.strerror}.")
+            words = f"“{path.name}” cannot be read: {error.strerror}."
+            return Verdict(
+                Finding.REFUSED, words, "Look whether the disk is well, or choose another model."
+            )
         except (MemoryError, MemoryWanting):
             return Verdict(
                 Finding.LARGE,
