@@ -1,9 +1,9 @@
 """All that is done with a model before anybody relies on it, in the order in which a fault is cheapest to find.
 
 The head and the list of tensors by our own reader; vocabulary, tokenizer and template as the text worker takes them;
-two steps of the engine, which read the weights twice.  llama.cpp ends the process on some
-files, so that this runs where nothing else does.  What a part needs is imported by it: most bad files are found by their
-head, before anything large is loaded.
+two steps of the engine, which read the weights twice.  llama.cpp ends the process on some files, so that this runs where
+nothing else does.  What a part needs is imported by it: most bad files are found by their head, before anything large is
+loaded.
 """
 
 from collections.abc import Callable, Sequence
