@@ -14,9 +14,8 @@ from app.api.answer import ChatResponse
 from app.api.guard import HANDLERS, read_json
 from app.api.schema import parse_chat
 from app.api.sse import CompletionWriter
-from app.chat.model_host import ModelHost
 from app.chat.model_state import ModelPhase, ModelState
-from app.chat.ports import Generator
+from app.chat.ports import Generator, ModelHost
 from app.errors import RequestError
 
 DEFAULT_MODEL = "default"

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, get_args
 
 from app import log, paths
-from app.chat.model_host import ModelHost
 from app.chat.model_state import AdviceKind, ModelPhase, ModelState
-from app.chat.ports import Generator
+from app.chat.ports import Generator, ModelHost
 from app.cli.say import note, say
 from app.errors import AppError, ModelError
 from app.overrides import Overrides, templates_dir
