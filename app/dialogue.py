@@ -5,11 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that a model may call; `parameters` is the JSON of its schema."""
+    """A function that a model may call; `parameters` is the JSON of its schema.
+
+    `strict`: the arguments of a call have to be valid by it, and not only JSON.
+    """
 
     name: str
     description: str
     parameters: str
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +28,27 @@ class ToolCall:
 @dataclass(frozen=True, slots=True)
 class Toolbox:
     """The tools of a request.  `closed`: they are shown, but what the model writes is taken for text, not for calls.
-    `single`: the answer is over with its first call.
+    `single`: the answer is over with its first call.  `demanded`: the answer is a call, of the tool `only` where that is
+    named.
     """
 
     tools: tuple[Tool, ...] = ()
     closed: bool = False
     single: bool = False
+    demanded: bool = False
+    only: str = ""
+
+    @property
+    def callable(self) -> tuple[Tool, ...]:
+        """Those that an answer may call."""
+        if self.closed:
+            return ()
+        return tuple(tool for tool in self.tools if self.only in ("", tool.name))
+
+    @property
+    def bound(self) -> bool:
+        """Whether calls have to be more than what the model happens to write."""
+        return self.demanded or any(tool.strict for tool in self.callable)
 
 
 @dataclass(frozen=True, slots=True)

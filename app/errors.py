@@ -2,7 +2,8 @@
 
     AppError                      the world's fault; carries words for the user
     |- ModelError                 a model file cannot be used
-    |  `- Unproven                its check did not come to an end; the user may have it loaded all the same
+    |  |- Unproven                its check did not come to an end; the user may have it loaded all the same
+    |  `- OutOfMemory             it does not fit into the memory that there is
     |- TextError                  a template or a text cannot be turned into tokens
     |- FormError                  the form asked for an answer (a grammar, a JSON schema) cannot be had
     |- ContextFull                a message does not fit, with the numbers
@@ -16,16 +17,25 @@
 Anything else that is raised is a bug: it reaches the excepthook, is logged and shown as a crash.
 """
 
+import re
 from enum import StrEnum
+
+_HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What cannot be encoded, steers a terminal, or turns the words around it."""
+
+
+def harmless(words: str) -> str:
+    """Words for the user in which a stranger's may be quoted."""
+    return _HARMFUL.sub("\ufffd", words)
 
 
 class AppError(Exception):
     """A failure of the world: what happened, why, and what to do, in `what` and `remedy`."""
 
     def __init__(self, what: str, remedy: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.remedy = remedy
+        self.what = harmless(what)
+        self.remedy = harmless(remedy)
+        super().__init__(self.what)
 
     def __str__(self) -> str:
         return f"{self.what} {self.remedy}".strip()
@@ -37,6 +47,22 @@ class ModelError(AppError):
 
 class Unproven(ModelError):
     """The check of a model file ended for want of time or memory: the user may have it loaded all the same."""
+
+
+class MemoryPart(StrEnum):
+    """What of a model there was no memory for; of one whose process was ended by the system that is not known."""
+
+    WEIGHTS = "weights"
+    POOL = "pool"
+    UNKNOWN = "unknown"
+
+
+class OutOfMemory(ModelError):
+    """A model does not fit into the memory that there is; `part` is what did not."""
+
+    def __init__(self, what: str, remedy: str = "", *, part: MemoryPart) -> None:
+        super().__init__(what, remedy)
+        self.part = part
 
 
 class TextError(AppError):
@@ -72,7 +98,11 @@ class EngineError(AppError):
 
 
 class EngineDied(EngineError):
-    """The engine's process is gone."""
+    """The engine's process is gone; `starved`: in the way in which systems end one when memory runs out."""
+
+    def __init__(self, what: str, remedy: str = "", *, starved: bool = False) -> None:
+        super().__init__(what, remedy)
+        self.starved = starved
 
 
 class StoreError(AppError):

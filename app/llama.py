@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import logging
 import os
+import re
 import sys
 import types
 from importlib import metadata
@@ -19,6 +20,13 @@ from app.device import Device
 
 _LOG = logging.getLogger(__name__)
 _LEVEL_WARN, _LEVEL_ERROR = 3, 4
+_STARVED = re.compile(
+    r"(insufficient|not enough|cannot allocate|out of( \w+)?) memory|(failed|unable) to allocate|bad_alloc"
+    r"|OutOf(Device|Host)Memory",
+    re.IGNORECASE,
+)
+"""What the backends say where an allocation failed."""
+
 _REASON, _NO_REASON = "error loading model: ", "llama_model_loader: failed to load"
 
 _GPU_KINDS = (1, 2)
@@ -68,16 +76,20 @@ def _register_backends(api: Any) -> None:
 
 
 class NativeLog:
-    """llama.cpp's log: its warnings go to ours, and why a file could not be loaded is kept."""
+    """llama.cpp's log: its warnings go to ours, and why a file could not be loaded is kept.
+
+    `starved`: since `clear` memory was asked for that there was not.
+    """
 
     def __init__(self, api: Any) -> None:
         self.reason = ""
+        self.starved = False
         callback = api.llama_log_callback(self._line)
         api.llama_log_set(callback, ctypes.c_void_p(0))
         _CALLBACKS.append(callback)
 
     def clear(self) -> None:
-        self.reason = ""
+        self.reason, self.starved = "", False
 
     def _line(self, level: int, text: bytes, _data: object) -> None:
         line = text.decode("utf-8", "replace").strip()
@@ -85,6 +97,7 @@ class NativeLog:
             return
         # Not ERROR: what matters of it reaches the user as the reason of a refusal.
         _LOG.warning("%s", line)
+        self.starved = self.starved or _STARVED.search(line) is not None
         _, found, reason = line.partition(_REASON)
         if found and not self.reason and not reason.startswith(_NO_REASON):
             self.reason = reason[:200]

@@ -10,7 +10,7 @@ Values = tuple[tuple[str, float], ...]
 """Some numbers of a `Sampling`, by name."""
 
 WHOLE = -1
-"""As a number of tokens to look back on: the whole answer."""
+"""As a number of tokens to look back on: all of them, prompt and answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,10 @@ class Sampling:
     Off: `top_k` 0, `top_p` 1, `min_p` 0, `typical_p` 1, `xtc_probability` 0 (or `xtc_threshold` over 0.5),
     `dry_multiplier` 0, `mirostat` 0, `repeat_penalty` 1, `presence_penalty` and `frequency_penalty` 0.
 
-    Penalties look back on the last `repeat_last_n` tokens of the answer, DRY on the last `dry_penalty_last_n`; -1 is all
-    of it, 0 switches them off.  The prompt does not count, for its turns are not the answer's repetitions.  A token with
-    one of `dry_sequence_breakers` in it ends a repetition and is itself never held against it; a breaker that the model
-    writes in several tokens is not noticed.  `logit_bias` are (token, bias), by token.  `seed` None draws a new one for
+    Penalties look back on the last `repeat_last_n` tokens of the prompt and the answer, DRY on the last
+    `dry_penalty_last_n`; -1 is all of them (of the prompt, at most 16,384), 0 switches them off.  A text of
+    `dry_sequence_breakers` ends a repetition, in however many tokens it stands; a token with one in it is itself never held
+    against the answer.  `logit_bias` are (token, bias), by token.  `seed` None draws a new one for
     each request.
 
     An answer that goes on in another engine does so with the same history and the same random numbers, but for

@@ -14,12 +14,13 @@ from enum import IntEnum, StrEnum
 from app.counters import Counters
 from app.device import Device
 from app.dialogue import Calling, ChatLine, Thinking, ThoughtTags, Tool, Wishes
+from app.errors import MemoryPart
 from app.grammar.model import Constrain, Constrained, FormRefused, Grammar
 from app.prompting import Finding, Question
 from app.sampling import LogProbs, Sampling, Values
 from app.verdict import Verdict
 
-PROTOCOL = 8
+PROTOCOL = 10
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 
@@ -115,9 +116,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class LoadFailed:
-    """The model was refused; `reason` is for the user, in one or two sentences.  The child then ends."""
+    """The model was refused; `reason` is for the user, in one or two sentences.  The child then ends.
+
+    `short_of` is what there was no memory for, where that was the reason.
+    """
 
     reason: str
+    short_of: MemoryPart | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +157,10 @@ class Submit:
     `marks` are positions in `tokens` (the ends of the system prompt and of each turn) from which another request
     may want to go on; a memory that cannot be cut keeps its state there.
     `owner` is the number of the chat whose state this becomes; 0 is nobody's, and is never written to disk.
-    `written` of the last tokens are this answer's own, from an earlier life of the engine: the penalties look back on
-    them, and the random numbers of a seed go on behind those that chose them.
-    `breakers` has a bit for each token, the first one highest: whether it ends a repetition for DRY.
+    `written` of the last tokens are this answer's own, from an earlier life of the engine: the random numbers of a seed go
+    on behind those that chose them.
+    `breakers` has a bit for each token, the first one highest: whether it ends a repetition for DRY; `breaker_texts` are what
+    also ends one where several tokens write it together.
     With `top_logprobs` each token comes with its log-probability, and with those of so many others.
     With a `grammar` the answer is a text of it; it does not go with `ignore_eos`.
     """
@@ -170,6 +176,7 @@ class Submit:
     owner: int = 0
     written: int = 0
     breakers: bytes = b""
+    breaker_texts: tuple[bytes, ...] = ()
     top_logprobs: int | None = None
     grammar: Grammar | None = None
 

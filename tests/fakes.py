@@ -50,6 +50,8 @@ class FakeGenerator:
     written: dict[str, tuple[int, ...]] = field(default_factory=dict)
     prompts: dict[int, FedPrompt] = field(default_factory=dict)
     """What was fed for each chat."""
+    model: str = ""
+    """The file that answers who wants no other."""
     context_tokens: int = 0
     """0 is a model that is not ready, and then nothing can be measured."""
     held_back: Script = ()
@@ -251,7 +253,7 @@ class FakeModelHost:
 
     async def load(self, path: str) -> None:
         self.loads.append(path)
-        self.move(phase=ModelPhase.LOADING, path=path, fraction=0.0)
+        self.move(phase=ModelPhase.LOADING, path=path, fraction=0.0, error="", short_of=None)
 
     async def unload(self) -> None:
         self.unloads += 1

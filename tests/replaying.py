@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.engine.backend import Backend, Batch, DecodeResult, Sampler
+from app.engine.backend import Backend, Batch, DecodeResult, Past, Sampler
 from app.engine.context import LlamaBackend
 from app.sampling import Sampling, fill
 
@@ -223,8 +223,12 @@ class Replay:
             sampling,
             seed=record["seed"],
             ban_ends=record["ban_ends"],
-            written=np.array(record["written"], np.int32),
-            breakers=bytes.fromhex(record["breakers"]),
+            past=Past(
+                np.array(record["tokens"], np.int32),
+                record["written"],
+                bytes.fromhex(record["breakers"]),
+                tuple(map(bytes.fromhex, record["texts"])),
+            ),
         )
 
     def _sample(self, _: int, record: Record) -> None:

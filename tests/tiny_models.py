@@ -17,6 +17,7 @@ from tests.tiny_text import CHATML, add_byte_vocabulary, byte_tokens
 
 VOCABULARY = 256
 CONTEXT = 2048
+_USUAL_WIDTH = 64
 _ADDING = ("attn_output", "ffn_down")
 """The tensors by which a layer adds to what it was given."""
 
@@ -28,12 +29,13 @@ class Speech:
     """What makes a model chat: a byte-level vocabulary, a template, room for a conversation.
 
     It writes letters, figures, marks and line feeds without sense, each a token of its own, and never ends an answer by
-    itself unless `ends`.  With `letters` it writes only these; with `recites` these texts, each a token that nothing
+    itself unless `ends`; `eos` is the end token in its metadata, None for none, -1 for the right one.  With `letters` it writes only these; with `recites` these texts, each a token that nothing
     typed becomes, in this order, and ends.
     """
 
     template: str = CHATML
     ends: bool = False
+    eos: int | None = -1
     context: int = 16_384
     letters: str = ""
     recites: tuple[str, ...] = ()
@@ -72,6 +74,7 @@ class _Writer:
         self._random = np.random.default_rng(7)
         self._speech = speech
         self._width = width
+        self._scale = (_USUAL_WIDTH / width) ** 0.5  # values and logits are as large in a wider one
         self.file = gguf.GGUFWriter(path, architecture)
         self.file.add_vocab_size(VOCABULARY if speech is None else len(speech.tokens))
         self.file.add_context_length(CONTEXT if speech is None else speech.context)
@@ -95,17 +98,19 @@ class _Writer:
         self.file.add_token_list(tokens)
         add_byte_vocabulary(self.file, more=speech.recites)
         self.file.add_bos_token_id(tokens.index("<|endoftext|>"))
-        self.file.add_eos_token_id(tokens.index("<|im_end|>"))
+        if speech.eos is not None:
+            right = speech.eos < 0
+            self.file.add_eos_token_id(tokens.index("<|im_end|>") if right else speech.eos)
         self.file.add_add_bos_token(False)
         self.file.add_chat_template(speech.template)
         if speech.recites:
             self._recite(tokens, speech.recites)
             return
-        self.random("token_embd", len(tokens), self._width, spread=1.0)
+        self.random("token_embd", len(tokens), self._width, spread=1.0 / self._scale)
         written = speech.written
         rows = np.random.default_rng(13).standard_normal((len(tokens), self._width))
         # What shall not be written has a logit of 0 where the best of the others have 20.
-        self.raw("output.weight", rows * np.array(written)[:, None])
+        self.raw("output.weight", rows * np.array(written)[:, None] * self._scale)
 
     def _recite(self, tokens: list[str], texts: tuple[str, ...]) -> None:
         """Behind a line feed and each of the texts, the next one has the best logit."""
@@ -121,7 +126,7 @@ class _Writer:
     def random(self, name: str, *shape: int, spread: float = 0.15) -> None:
         if self._speech is not None and self._speech.recites and name.endswith(_ADDING):
             spread = 0.0  # what is written depends on the last token alone
-        values = self._random.standard_normal(shape) * spread
+        values = self._random.standard_normal(shape) * (spread * self._scale)
         self.file.add_tensor(f"{name}.weight", values.astype(np.float32))
 
     def ones(self, name: str, size: int) -> None:
@@ -154,9 +159,15 @@ def talker(path: Path, kind: str = "attention", **speech: Any) -> Path:
     return path
 
 
-def attention(path: Path, speech: Speech | None = None) -> None:
-    """Llama: plain attention."""
-    width, feed, layers = 64, 128, 2
+def attention(
+    path: Path,
+    speech: Speech | None = None,
+    *,
+    width: int = _USUAL_WIDTH,
+    feed: int = 128,
+    layers: int = 2,
+) -> None:
+    """Llama: plain attention; a step of a wider and deeper one takes as long as that of a small real model."""
     writer = _Writer(path, "llama", width=width, layers=layers, feed=feed, speech=speech)
     writer.tokens()
     _llama(writer, width, feed, layers)
@@ -164,7 +175,7 @@ def attention(path: Path, speech: Speech | None = None) -> None:
 
 
 def _llama(writer: _Writer, width: int, feed: int, layers: int) -> None:
-    heads = 2
+    heads = width // 32
     writer.file.add_head_count(heads)
     writer.file.add_head_count_kv(heads)
     writer.file.add_rope_dimension_count(width // heads)

@@ -1,8 +1,7 @@
 """What a request says of tools: their definitions, the choice between them, and calls and results in messages.
 
-Definitions are checked and bounded; what is wrong is a `RequestError` (400) that names the field.  A call cannot be
-demanded yet (`tool_choice` "required", or one function): that is refused, too.  `strict` is taken and changes nothing: the
-arguments of a call are JSON, but they are not bound to the schema.
+Definitions are checked and bounded; what is wrong is a `RequestError` (400) that names the field.  The schemas themselves
+are read by the text worker, where calls are bound to them.
 """
 
 import json
@@ -33,9 +32,17 @@ def toolbox(fields: Fields) -> Toolbox:
             raise wrong(f"tools[{index}].function.name", "another one than those before")
     if sum(len(tool.description) + len(tool.parameters) for tool in tools) > MAX_CHARACTERS:
         raise wrong("tools", f"at most {MAX_CHARACTERS:,} characters in all")
-    closed = _is_closed(fields.get("tool_choice"), names)
+    choice = fields.get("tool_choice")
+    only = _named(choice, names)
+    demanded = choice == "required" or bool(only)
+    if demanded and not names:
+        raise wrong("tool_choice", "left out, or 'none' or 'auto', where there are no tools")
+    if demanded and fields.get("ignore_eos"):
+        raise wrong("ignore_eos", "left out where a call is demanded, for that has its own end")
     parallel = fields.get("parallel_tool_calls") is None or switch(fields, "parallel_tool_calls")
-    return Toolbox(tools, closed=closed, single=not parallel)
+    # A function that is named is called once.
+    single = bool(only) or not parallel
+    return Toolbox(tools, choice == "none", single, demanded, only)
 
 
 def calls(message: Fields, where: str) -> tuple[ToolCall, ...]:
@@ -72,11 +79,11 @@ def _tool(value: object, where: str) -> Tool:
     description = function.get("description")
     if description is not None and not isinstance(description, str):
         raise wrong(f"{where}.description", "a string")
-    switch({f"{where}.strict": function.get("strict")}, f"{where}.strict")
     return Tool(
         name_in(function, where),
         clean(description or ""),
         _parameters(function.get("parameters"), f"{where}.parameters"),
+        switch({f"{where}.strict": function.get("strict")}, f"{where}.strict"),
     )
 
 
@@ -151,24 +158,17 @@ def _inside(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _is_closed(value: object, names: list[str]) -> bool:
-    """Whether no call is wanted."""
-    if value is None or value in ("none", "auto"):
-        return value == "none"
-    if value != "required":
-        _check_named(value, names)
-    if not names:
-        raise wrong("tool_choice", "left out, or 'none' or 'auto', where there are no tools")
-    raise not_supported("tool_choice", "a call cannot be demanded yet; only 'auto' and 'none' are")
-
-
-def _check_named(value: object, names: list[str]) -> None:
-    must = "'none', 'auto', 'required' or an object that names a function"
+def _named(value: object, names: list[str]) -> str:
+    """The function that a choice names, "" for any other choice."""
+    if value is None or value in ("none", "auto", "required"):
+        return ""
     if not isinstance(value, dict):
-        raise wrong("tool_choice", must)
+        raise wrong("tool_choice", "'none', 'auto', 'required' or an object that names a function")
     _check_type({"type": value.get("type")}, "tool_choice")
     function = value.get("function")
     if not isinstance(function, dict):
         raise wrong("tool_choice.function", "an object with 'name'")
-    if name_in(function, "tool_choice.function") not in names:
+    name = name_in(function, "tool_choice.function")
+    if name not in names:
         raise wrong("tool_choice.function.name", "the name of one of the tools")
+    return name

@@ -198,4 +198,5 @@ class Asking:
             effort=own.effort,
             since=conversation.created,
             may_leave_out=self._leaves_out,
+            model=conversation.model,
         )

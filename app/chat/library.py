@@ -59,6 +59,11 @@ class Library:
         await self._store.set_settings(conversation_id, settings)
         await self._tell(conversation_id)
 
+    async def use_model(self, conversation_id: int, path: str) -> None:
+        """Go on with the model in this file; what stands in the chat stays."""
+        await self._store.set_model(conversation_id, path)
+        await self._tell(conversation_id)
+
     def _emit(self, event: ChatEvent) -> None:
         for listener in tuple(self._listeners):
             listener(event)

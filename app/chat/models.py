@@ -104,7 +104,7 @@ class ConversationSettings:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A chat.  `title` "" means none yet (shown as "New chat")."""
+    """A chat.  `title` "" means none yet (shown as "New chat"), `model` is the file that it goes on with ("": any)."""
 
     id: int
     title: str
@@ -113,6 +113,7 @@ class Conversation:
     draft: str = ""
     unread: bool = False
     settings: ConversationSettings = field(default_factory=ConversationSettings)
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from app.chat.models import (
     Toolbox,
     Usage,
 )
+from app.chat.prompt_port import PromptFormat
 from app.chat.urgency import Urgency
 from app.chat.withheld import Withheld
-from app.dialogue import ChatLine
 from app.grammar.model import Form
-from app.prompting import FedPrompt, PromptText, Rehearsal, TemplateSet
+from app.prompting import FedPrompt
 
 # --- generator -----------------------------------------------------------------------------------------------
 
@@ -47,6 +47,7 @@ class Request:
     this becomes, so that it can be kept over a restart and forgotten with the chat; 0 is nobody's.
     `toolbox` are the tools that the model may call; it is whoever asked that runs them.
     `aside`: the answer is no turn of its chat, so its prompt is not the chat's last one.
+    `model` is the file of the model that is to answer, "" whichever there is.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -66,6 +67,7 @@ class Request:
     top_logprobs: int | None = None
     toolbox: Toolbox = Toolbox()
     aside: bool = False
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,11 @@ class Generator(Protocol):
     """Writes answers."""
 
     @property
+    def model(self) -> str:
+        """The file of the model that answers who wants no other; "" where there is none, or it could not be loaded."""
+        ...
+
+    @property
     def context_tokens(self) -> int:
         """The most tokens of one chat, its answer included; 0 where no model is ready."""
         ...
@@ -204,7 +211,8 @@ class Generator(Protocol):
         Closing the iterator early (or cancelling the task that runs it) stops the request and frees its cells; text that
         is held back then is in `request.withheld`, to be taken before.
         Never raises an AppError: a refusal (a prompt that does not fit, no model) is an `Ended` with its words,
-        before any text.  Text events may come at most once per engine step.
+        before any text.  A request for another model than there is waits until the answers of that are over, and
+        has its own loaded then.  Text events may come at most once per engine step.
         """
         ...
 
@@ -239,36 +247,6 @@ class Generator(Protocol):
 
 
 # --- model ---------------------------------------------------------------------------------------------------
-
-
-class PromptFormat(Protocol):
-    """The prompt format of the loaded model, for people.  Every call raises AppError where no model is ready."""
-
-    async def templates(self) -> TemplateSet:
-        """All templates of the model, and which is in use."""
-        ...
-
-    async def try_template(self, text: str, lines: Sequence[ChatLine]) -> Rehearsal:
-        """Check this template, and show what it makes of `lines`; changes nothing.
-
-        Raises AppError where it took so long that it was given up.  Cancelling withdraws what was not begun.
-        """
-        ...
-
-    async def use_template(self, text: str) -> None:
-        """Use this template for every chat with this model from now on, over restarts; "" is the model's own.
-
-        Raises AppError where it does not work or could not be kept, and then nothing has changed.
-        """
-        ...
-
-    async def render(self, request: Request) -> FedPrompt:
-        """The prompt that this request would have now."""
-        ...
-
-    async def spell(self, prompt: FedPrompt) -> PromptText:
-        """A prompt in words; raises ModelError where it is another model's."""
-        ...
 
 
 class ModelHost(Protocol):
@@ -343,6 +321,10 @@ class ConversationStore(Protocol):
     async def set_unread(self, conversation_id: int, unread: bool) -> None: ...
 
     async def set_settings(self, conversation_id: int, settings: ConversationSettings) -> None: ...
+
+    async def set_model(self, conversation_id: int, path: str) -> None:
+        """Which model the chat goes on with."""
+        ...
 
     async def delete_conversation(self, conversation_id: int) -> None:
         """Delete it, and its messages, for good."""

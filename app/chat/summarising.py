@@ -83,7 +83,9 @@ class Summarising:
         if ended is not None and ended.reason is FinishReason.LENGTH:
             text = whole_sentences(text)
         if ended is None or ended.reason not in _WRITTEN or is_blank(text):
-            self._failures[conversation_id] += 1 if self._generator.context_tokens else 0
+            taken_away = wanted.request.model not in ("", self._generator.model)
+            fault = self._generator.context_tokens and not taken_away
+            self._failures[conversation_id] += 1 if fault else 0
             _log.warning("chat %d: the summary was dropped: %s", conversation_id, _why(ended))
             return False
         kept = await self._store.add_summary(wanted.upto, text)

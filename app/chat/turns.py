@@ -41,7 +41,7 @@ from app.chat.summarising import Summarising
 from app.chat.turn import Ports, Turn
 from app.chat.urgency import Urgency
 from app.chat.warming import Warming
-from app.errors import StoreError
+from app.errors import AppError, StoreError
 from app.settings import Settings
 from app.tasks import Tasks
 
@@ -106,6 +106,13 @@ class ChatService(Library):
             await self._settle(question)
             self._start(conversation_id, stops)
         return True
+
+    async def count(self, text: str) -> int:
+        """The number of tokens of a draft; 0 where nobody can tell."""
+        try:
+            return await self._ports.generator.count_tokens(text)
+        except AppError:
+            return 0
 
     async def regenerate(self, conversation_id: int) -> bool:
         """Answer the last question anew, in place of the answer that is there or is being written.
@@ -246,7 +253,7 @@ class ChatService(Library):
                 self._emit(SummaryChanged(conversation_id, after))
 
     async def _settle(self, question: Message) -> None:
-        """The question is out: name a chat that has no title, empty the draft that it came from."""
+        """The question is out: name a chat that has no title, empty the draft that it came from, keep its model."""
         chat = question.conversation_id
         try:
             conversation = await self._store.conversation(chat)
@@ -254,6 +261,8 @@ class ChatService(Library):
                 return
             if not conversation.title and (title := titles.from_message(question.text)):
                 await self._store.rename(chat, title)
+            if not conversation.model and self._ports.generator.model:
+                await self._store.set_model(chat, self._ports.generator.model)
             if conversation.draft.strip() == question.text.strip():
                 await self._store.set_draft(chat, "")
             await self._tell(chat)

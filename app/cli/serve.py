@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, get_args
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 STOPPED, MODEL_REFUSED, USAGE = 0, 1, 2
 HIGHEST_PORT = 65_535
 ADVICE_SECONDS = 10.0
+
+
+Remedies = Callable[[ModelState], Sequence[str]]
+"""Lines about what can be done where a load failed; called on a thread."""
 
 
 class ServedModel(Generator, ModelHost, Protocol):
@@ -181,9 +185,7 @@ def run(arguments: argparse.Namespace) -> int:
         note(str(error))
         return USAGE
     with listener:
-        params = partial(planned, arguments, Planner())
-        unproven = bool(arguments.load_unproven)
-        return asyncio.run(_run(params, path, listener, key, unproven=unproven))
+        return asyncio.run(_run(arguments, path, listener, key))
 
 
 def model_file(given: Path | None) -> Path:
@@ -201,25 +203,37 @@ def model_file(given: Path | None) -> Path:
 
 
 async def _run(
-    params: Callable[[str], LoadParams],
-    path: Path,
-    listener: socket.socket,
-    key: "Key | None",
-    *,
-    unproven: bool,
+    arguments: argparse.Namespace, path: Path, listener: socket.socket, key: "Key | None"
 ) -> int:
+    from app.cli.memory_help import advised_options
     from app.client import trust
     from app.client.local import LocalModel
 
-    checks = trust.here(lenient=unproven)
-    model = LocalModel(params, overrides=Overrides(templates_dir()), trust=checks)
-    return await serve(model, path, listener, key)
+    planner = Planner()
+    model = LocalModel(
+        partial(planned, arguments, planner),
+        overrides=Overrides(templates_dir()),
+        trust=trust.here(lenient=bool(arguments.load_unproven)),
+    )
+    remedies = partial(advised_options, planner, arguments.profile, own(arguments))
+    return await serve(model, path, listener, key, remedies)
+
+
+def _no_remedies(_: ModelState) -> Sequence[str]:
+    return ()
 
 
 async def serve(
-    model: ServedModel, path: Path, listener: socket.socket, key: "Key | None" = None
+    model: ServedModel,
+    path: Path,
+    listener: socket.socket,
+    key: "Key | None" = None,
+    remedies: Remedies = _no_remedies,
 ) -> int:
-    """Load `path` and answer on `listener` until SIGINT or SIGTERM; closes both.  Gives the exit code."""
+    """Load `path` and answer on `listener` until SIGINT or SIGTERM; closes both.  Gives the exit code.
+
+    `remedies` says what can be done about a load that failed.
+    """
     from app.api.server import address_of, serving
 
     stop = asyncio.Event()
@@ -228,7 +242,7 @@ async def serve(
             async with serving(model, model, listener, key=key):
                 await _load(model, path, stop)
                 if model.state.phase is ModelPhase.FAILED:
-                    note(model.state.error)
+                    await _refuse(model.state, remedies)
                     return MODEL_REFUSED
                 if not stop.is_set():
                     for words in model.state.notes:
@@ -240,6 +254,13 @@ async def serve(
     finally:
         await model.close()
     return STOPPED
+
+
+async def _refuse(state: ModelState, remedies: Remedies) -> None:
+    """Say why the model cannot be used, and what can be done about it."""
+    note(state.error)
+    for line in await asyncio.to_thread(remedies, state):
+        note(line)
 
 
 async def advised(model: ServedModel, stop: asyncio.Event, seconds: float = ADVICE_SECONDS) -> None:

@@ -36,6 +36,13 @@ class Breakers:
             return found
 
 
+def long_breakers(sampling: Sampling) -> tuple[bytes, ...]:
+    """Those that several tokens may write together."""
+    texts = sampling.dry_sequence_breakers if sampling.dries else ()
+    data = (text.encode("utf-8", "surrogatepass") for text in texts)
+    return tuple(text for text in data if len(text) > 1)
+
+
 def flags(vocabulary: Vocabulary, texts: tuple[str, ...]) -> bytes:
     """A bit for each token: whether one of these texts is in it."""
     found = bytearray((len(vocabulary) + 7) // 8)

@@ -14,7 +14,7 @@ from app.client.clock import Clock, LoopClock, Timer
 from app.client.death import Death
 from app.client.process import PATIENCE, ChildProcess, Entry, OnDeath, OnMessage, Patience
 from app.device import Device
-from app.errors import EngineDied, ModelError
+from app.errors import EngineDied, ModelError, OutOfMemory
 from app.wire import (
     PROTOCOL,
     Examined,
@@ -100,8 +100,8 @@ class Child:
     async def load(self, params: LoadParams, on_progress: OnProgress) -> Greeting:
         """Start the process and have it load; to be called once.
 
-        Raises ModelError with the child's reason where it refuses, EngineDied where it ends instead.  Afterwards, and
-        after a cancellation, the process is still to be stopped.
+        Raises ModelError (OutOfMemory) with the child's reason where it refuses, EngineDied where it ends instead.
+        Afterwards, and after a cancellation, the process is still to be stopped.
         """
         self._params, self._on_progress = params, on_progress
         self._greeting = asyncio.get_running_loop().create_future()
@@ -144,7 +144,7 @@ class Child:
                 if self._on_progress is not None:
                     self._on_progress(message)
             case LoadFailed():
-                self._settle(ModelError(message.reason))
+                self._settle(_refusal(message))
             case Loaded() | VocabularyLoaded():
                 self._settle(message)
                 self._arm(self._limits.silence, self._look)
@@ -174,7 +174,7 @@ class Child:
 
     def _died(self, death: Death) -> None:
         self.death = death
-        self._settle(EngineDied(str(death)))
+        self._settle(EngineDied(str(death), starved=death.starved))
         self._on_death(death)
 
     def _look(self) -> None:
@@ -201,6 +201,12 @@ class Child:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _refusal(message: LoadFailed) -> ModelError:
+    if message.short_of is not None:
+        return OutOfMemory(message.reason, part=message.short_of)
+    return ModelError(message.reason)
 
 
 async def engine_devices() -> tuple[Device, ...]:

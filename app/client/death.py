@@ -26,6 +26,13 @@ class Death:
     last_words: str = ""
     asked: bool = False
 
+    @property
+    def starved(self) -> bool:
+        """Whether it ended as one does that the system ends for want of memory."""
+        if self.exitcode is None or self.exitcode >= 0 or self.why or self.asked:
+            return False
+        return _signal_name(-self.exitcode) == "SIGKILL"
+
     def __str__(self) -> str:
         words = f"The {self.name.replace('-', ' ')} {self._fate()}."
         if self.last_words and not self.asked:
@@ -47,8 +54,12 @@ class Death:
 
 
 def _signal(number: int) -> str:
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        name = str(number)
+    name = _signal_name(number)
     return f"signal {name}{_HINTS.get(name, '')}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

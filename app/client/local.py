@@ -1,7 +1,8 @@
 """The local model: the domain's `Generator` and `ModelHost` over the two child processes.
 
-One model at a time.  The state changes on the event loop and at once; processes end behind it, and a new pair is
-started only when the old one is gone, for two would not fit in memory.  A request that comes while there is no pair
+One model at a time; requests that want different ones take turns by the model (`app.client.rotation`).  The state
+changes on the event loop and at once; processes end behind it, and a new pair is started only when the old one is
+gone, for two would not fit in memory.  A request that comes while there is no pair
 starts a load, or waits for the one that runs.  A death of the engine is the pair's own affair: it is shown as a load,
 and requests wait for its end.  Cleaning up after a request needs no await, so that an iterator that is
 dropped instead of closed still stops its request on any event loop.
@@ -10,24 +11,27 @@ dropped instead of closed still stops its request on any event loop.
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path, PurePath
 
 from app import modelfile
 from app.chat.model_state import EngineStatus, ModelPhase, ModelState
 from app.chat.ports import Ended, Event, LeftOut, Measured, Request, Waiting
-from app.client.advice import advice
 from app.client.answer import STARTING_AGAIN
 from app.client.fed import FedPrompts
 from app.client.idle import IdleWatch
-from app.client.kept_states import delete_states
+from app.client.kept_states import KeptStates
 from app.client.listening import listening
-from app.client.pair import MEANS, Means, OwnTemplate, Pair
+from app.client.load_failure import FAILED, Failure
+from app.client.own_template import OwnTemplate, own_template
+from app.client.pair import MEANS, Means, Pair
 from app.client.prompt_format import LocalPromptFormat
+from app.client.rotation import Place, Rotation
+from app.client.status import engine_status
+from app.client.told import Listener, ToldState
 from app.client.trust import Trust
 from app.client.written import Written
 from app.counters import Counters
-from app.errors import AppError, ModelError, StoreError, Unproven
+from app.errors import AppError, ModelError
 from app.overrides import Overrides
 from app.prompting import OWN, FedPrompt
 from app.tasks import Tasks
@@ -35,8 +39,8 @@ from app.wire import FinishReason, Loaded, LoadParams, Progress, Usage
 
 LOADING = "the model is loading"
 STARTING = "starting the engine"
-
-Listener = Callable[[ModelState], None]
+TAKEN = "another model is answering"
+TAKEN_AWAY = "Another model was loaded; send the message again."
 
 
 class LocalModel:
@@ -58,14 +62,14 @@ class LocalModel:
         means: Means = MEANS,
     ) -> None:
         self._load_params = load_params
-        self._states_folder = states_folder
+        self._kept = KeptStates(states_folder)
         self._overrides = overrides
         self._trust = trust
         self._means = means
         phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
-        self._state = ModelState(phase, path=path, name=PurePath(path).stem)
-        self._listeners: list[Listener] = []
+        self._told = ToldState(ModelState(phase, path=path, name=PurePath(path).stem))
         self._pair: Pair | None = None
+        self._coming: Pair | None = None
         self._written = Written()
         self._fed = FedPrompts()
         self.prompt_format = LocalPromptFormat(lambda: self._pair, overrides, self._engine_changed)
@@ -73,6 +77,7 @@ class LocalModel:
         self._loads = Tasks()
         self._stops = Tasks()
         self._idle = IdleWatch(means.clock, self._unload_idle)
+        self._rotation = Rotation(lambda: self._told.now.path)
         self._closed = False
 
     # --- ModelHost -------------------------------------------------------------------------------------------
@@ -80,7 +85,7 @@ class LocalModel:
     @property
     def state(self) -> ModelState:
         """Where the model is in its life."""
-        return self._state
+        return self._told.now
 
     @property
     def loaded(self) -> Loaded | None:
@@ -95,31 +100,11 @@ class LocalModel:
     @property
     def status(self) -> EngineStatus:
         """What the engine does now."""
-        if self._pair is None:
-            return EngineStatus()
-        engine, counters = self._pair.engine, self._pair.engine.counters
-        return EngineStatus(
-            running=counters.running,
-            reading=counters.reading,
-            waiting=counters.waiting,
-            tokens_per_second=engine.tokens_per_second,
-            cached_share=engine.cached_share,
-            cells_used=counters.cells_used,
-            cells_total=counters.cells_total,
-            advice=advice(counters),
-        )
+        return EngineStatus() if self._pair is None else engine_status(self._pair.engine)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` soon after every change, in order; the returned function ends it."""
-        # Wrapped, so that the same function may listen twice and each leave by itself.
-        entry = partial(listener)
-        self._listeners.append(entry)
-
-        def leave() -> None:
-            if entry in self._listeners:
-                self._listeners.remove(entry)
-
-        return leave
+        return self._told.subscribe(listener)
 
     async def check(self, path: str) -> None:
         """Look whether this can be a model; raises ModelError with the reason."""
@@ -140,14 +125,14 @@ class LocalModel:
         """Load this file in place of the present one; returns when it is ready, failed or cancelled."""
         if self._closed:
             return
-        self._end_pair(FinishReason.ERROR, "Another model was loaded; send the message again.")
+        self._end_pair(FinishReason.ERROR, TAKEN_AWAY)
         await asyncio.wait([self._begin_load(path)])
 
     async def unload(self) -> None:
         """Free the memory, or cancel a load; the next request loads the model again."""
         self._cancel_load()
         self._end_pair(FinishReason.ERROR, "The model was unloaded; send the message again.")
-        if self._state.path:
+        if self._told.now.path:
             self._unloaded("")
         await self._loads.finish()
         await self._stops.finish()
@@ -166,14 +151,17 @@ class LocalModel:
 
     async def generate(self, request: Request) -> AsyncIterator[Event]:
         """Yield events, `Ended` last and exactly once; never raises an AppError."""
-        chat = _chat_of(request)
+        chat = 0 if request.aside else request.owner  # whose turn this is
         self._fed.forget(chat)
-        with self._idle.busy():
-            if self._wants_load():
+        with self._idle.busy(), self._rotation.join(request.model) as place:
+            if not place.in_turn:
+                yield Waiting(0, TAKEN)
+            refusal = await self._enter(request, place)
+            if not refusal and self._wants_load():
                 yield Waiting(0, LOADING)
-            pair = await self._ready()
-            if pair is None:
-                yield Ended(FinishReason.ERROR, Usage(), self._why_not())
+            pair = None if refusal else await self._ready()
+            if pair is None or not self._has(request.model):
+                yield Ended(FinishReason.ERROR, Usage(), refusal or self._why_not(request))
                 return
             try:
                 stream, answer, left_out = await pair.begin(request)
@@ -181,8 +169,7 @@ class LocalModel:
                 yield pair.refusal(error)
                 return
             self._fed.remember(chat, FedPrompt(pair.loaded.fingerprint, stream.prompt))
-            if pair is self._pair:
-                self._show(replace(self._state, notes=pair.notes))
+            self._show_notes(pair)
             with listening(pair, stream, answer, request) as untold:
                 if left_out:
                     yield LeftOut(left_out)
@@ -196,11 +183,21 @@ class LocalModel:
                     if answer.stopped:
                         stream.abort()
 
+    def _show_notes(self, pair: Pair) -> None:
+        if pair is self._pair:
+            self._told.show(replace(self._told.now, notes=pair.notes))
+
     async def warm(self, request: Request) -> None:
         """Have read what goes before the next message of this conversation, where a model is ready."""
-        if self._pair is not None and self._state.phase is ModelPhase.READY:
+        ready = self._pair is not None and self._told.now.phase is ModelPhase.READY
+        if self._pair is not None and ready and self._has(request.model):
             with self._idle.busy():
                 await self._pair.warm(request)
+
+    @property
+    def model(self) -> str:
+        """The file that answers who wants no other; "" where there is none, or it could not be loaded."""
+        return "" if self._told.now.phase is ModelPhase.FAILED else self._told.now.path
 
     @property
     def context_tokens(self) -> int:
@@ -209,15 +206,18 @@ class LocalModel:
 
     async def measure(self, request: Request) -> Measured | None:
         """How long its prompt would be; None where no model is ready or it cannot be read."""
-        return None if self._pair is None else await self._pair.measure(request)
+        if self._pair is None or not self._has(request.model):
+            return None
+        return await self._pair.measure(request)
 
     async def forget(self, owner: int) -> None:
         """Drop what was kept of this chat; the files too, whether or not its model is loaded."""
         self._written.forget(owner)
         self._fed.forget(owner)
-        if self._pair is not None:
-            self._pair.forget(owner)
-        await asyncio.to_thread(delete_states, self._states_folder, owner)
+        for pair in (self._pair, self._coming):
+            if pair is not None:
+                pair.forget(owner)
+        await self._kept.forget(owner)
 
     def fed(self, text: str) -> tuple[int, ...]:
         """The tokens that were written for exactly this text; () where that is not known."""
@@ -233,10 +233,35 @@ class LocalModel:
             raise ModelError("No model is loaded.")
         return await self._pair.text.count(text)
 
+    def _has(self, model: str) -> bool:
+        """Whether this is the model that is, or is to be, loaded."""
+        return model in ("", self._told.now.path)
+
+    async def _enter(self, request: Request, place: Place) -> str:
+        """Wait until it may run, and begin to load its model where another is; in words why that cannot be."""
+        if not request.aside or self._has(request.model):
+            await place.come()
+        if request.aside and not self._has(request.model):
+            return TAKEN_AWAY
+        if not self._has(request.model):
+            await self._ready()  # nobody's load is given up for this one
+            try:
+                await self.check(request.model)
+            except ModelError as error:
+                return str(error)
+        if not self._has(request.model) and not self._closed:
+            self._end_pair(FinishReason.ERROR, TAKEN_AWAY)
+            self._begin_load(request.model)
+        return ""
+
     def _wants_load(self) -> bool:
         """Whether a request has to wait for a load, which is begun where none runs."""
-        if self._loading is None and self._state.phase is ModelPhase.UNLOADED and not self._closed:
-            self._begin_load(self._state.path)
+        if (
+            self._loading is None
+            and self._told.now.phase is ModelPhase.UNLOADED
+            and not self._closed
+        ):
+            self._begin_load(self._told.now.path)
         return self._loading is not None
 
     async def _ready(self) -> Pair | None:
@@ -244,10 +269,12 @@ class LocalModel:
             await asyncio.wait([self._loading])
         return self._pair
 
-    def _why_not(self) -> str:
-        if self._state.error:
-            return self._state.error
-        if self._state.phase is ModelPhase.NONE:
+    def _why_not(self, request: Request) -> str:
+        if not self._has(request.model):
+            return TAKEN_AWAY
+        if self._told.now.error:
+            return self._told.now.error
+        if self._told.now.phase is ModelPhase.NONE:
             return "No model is chosen yet. Open one, then send again."
         return "The model was unloaded before the answer began. Send again to load it."
 
@@ -255,7 +282,8 @@ class LocalModel:
 
     def _begin_load(self, path: str) -> "asyncio.Task[None]":
         self._cancel_load()
-        self._show(
+        self._rotation.is_now(path)
+        self._told.show(
             ModelState(ModelPhase.LOADING, path=path, name=PurePath(path).stem, doing=STARTING)
         )
         self._loading = self._loads.spawn(self._load(path), name=f"load {PurePath(path).name}")
@@ -266,10 +294,9 @@ class LocalModel:
 
         def progress(step: Progress) -> None:
             if self._loading is me:
-                self._show(replace(self._state, fraction=step.fraction, doing=step.doing))
+                self._told.show(replace(self._told.now, fraction=step.fraction, doing=step.doing))
 
-        error = "Loading failed; see the log."
-        unproven = False
+        why: Failure | None = FAILED
         pair: Pair | None = None
         try:
             await self._loads.finish(but=me)
@@ -279,26 +306,29 @@ class LocalModel:
                 await self._trust.check(path, progress)
                 progress(Progress(0.0, STARTING))
             params, own = await asyncio.to_thread(self._prepared, path)
-            pair = Pair(params, self._means, self._written, self._engine_changed, own)
+            pair = self._coming = Pair(
+                params, self._means, self._written, self._engine_changed, own
+            )
             await pair.load(progress)
-            error = ""
+            why = None
         except AppError as failure:
-            error, unproven = str(failure), isinstance(failure, Unproven)
+            why = Failure.of(path, failure)
         finally:
+            if self._coming is pair:
+                self._coming = None
             if self._loading is me:
                 self._loading = None
-                self._loaded(pair, error, unproven=unproven)
+                self._loaded(pair, why)
             if pair is not None and pair is not self._pair:
                 self._retire(pair)
 
     def _prepared(self, path: str) -> tuple[LoadParams, OwnTemplate]:
         """What a load needs of the disk."""
-        return self._load_params(path), _own_template(self._overrides, path)
+        return self._load_params(path), own_template(self._overrides, path)
 
-    def _loaded(self, pair: Pair | None, error: str, *, unproven: bool) -> None:
-        if error or pair is None:
-            failed = replace(self._state, phase=ModelPhase.FAILED, doing="", error=error)
-            self._show(replace(failed, unproven=unproven))
+    def _loaded(self, pair: Pair | None, why: Failure | None) -> None:
+        if pair is None or why is not None:
+            self._told.show((why or FAILED).shown(self._told.now))
             return
         self._pair = pair
         self._engine_changed(pair)
@@ -310,12 +340,14 @@ class LocalModel:
             return
         over, loaded = pair.engine.over, pair.loaded
         if over is not None:
-            self._show(replace(self._state, phase=ModelPhase.FAILED, doing="", error=over[1]))
+            self._told.show(
+                replace(self._told.now, phase=ModelPhase.FAILED, doing="", error=over[1])
+            )
             self._end_pair(*over)
         elif pair.engine.serving:
-            self._show(
+            self._told.show(
                 replace(
-                    self._state,
+                    self._told.now,
                     phase=ModelPhase.READY,
                     device=loaded.device,
                     fraction=1.0,
@@ -330,8 +362,8 @@ class LocalModel:
                 )
             )
         else:
-            loading = replace(self._state, phase=ModelPhase.LOADING, doing=STARTING_AGAIN)
-            self._show(replace(loading, fraction=pair.engine.fraction))
+            loading = replace(self._told.now, phase=ModelPhase.LOADING, doing=STARTING_AGAIN)
+            self._told.show(replace(loading, fraction=pair.engine.fraction))
 
     def _unload_idle(self) -> None:
         if self._pair is None:
@@ -340,14 +372,14 @@ class LocalModel:
         self._unloaded("")
 
     def _unloaded(self, error: str) -> None:
-        path = self._state.path
-        self._show(
+        path = self._told.now.path
+        self._told.show(
             ModelState(
                 ModelPhase.UNLOADED,
                 path=path,
                 name=PurePath(path).stem,
                 error=error,
-                recommended=self._state.recommended,
+                recommended=self._told.now.recommended,
             )
         )
 
@@ -363,35 +395,4 @@ class LocalModel:
             self._retire(pair)
 
     def _retire(self, pair: Pair) -> None:
-        self._stops.spawn(pair.stop(), name="stop a model")
-
-    def _show(self, state: ModelState) -> None:
-        if state == self._state:
-            return
-        self._state = state
-        loop = asyncio.get_running_loop()
-        for listener in self._listeners:
-            # Not called from here: a listener that fails must not leave a load half done.
-            loop.call_soon(self._tell, listener, state)
-
-    def _tell(self, listener: Listener, state: ModelState) -> None:
-        if listener in self._listeners:
-            listener(state)
-
-
-def _chat_of(request: Request) -> int:
-    """The chat whose turn this is, 0 where it is none."""
-    return 0 if request.aside else request.owner
-
-
-def _own_template(overrides: Overrides | None, path: str) -> OwnTemplate:
-    """What the user wrote for the model in this file; a file that cannot be read is the load's to refuse."""
-    try:
-        # Asked first, for a fingerprint reads megabytes, from a disk that may be slow.
-        if overrides is None or not overrides.any():
-            return OwnTemplate()
-        return OwnTemplate(overrides.load(modelfile.fingerprint(Path(path))))
-    except StoreError as error:
-        return OwnTemplate(notes=(str(error),))
-    except OSError:
-        return OwnTemplate()
+        self._stops.spawn(self._kept.outlive(pair.stop()), name="stop a model")

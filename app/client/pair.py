@@ -11,18 +11,20 @@ from app.chat.models import ChatMessage, Role
 from app.chat.ports import Ended, Measured, Request
 from app.client import fitting
 from app.client.answer import Answer
-from app.client.breakers import Breakers
+from app.client.breakers import Breakers, long_breakers
 from app.client.child import OnProgress, Spawn, engine_child, text_child
 from app.client.clock import Clock, LoopClock
 from app.client.engine import EngineClient
+from app.client.own_template import NO_TEMPLATE, OwnTemplate
 from app.client.recovery import DELAYS, Recovery
 from app.client.stream import EngineStream
 from app.client.text import Deadline, TextClient
 from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written, with_calls
-from app.dialogue import ChatLine, Thinking, Wishes
+from app.dialogue import ChatLine, Thinking, Toolbox, Wishes
 from app.errors import AppError, ContextFull, FormError, ModelError, SamplingError, TextError
+from app.grammar.model import CallForm
 from app.sampling import Sampling, Values, foreign_bias, taking
 from app.text.stream import Vocabulary
 from app.wire import (
@@ -62,17 +64,6 @@ class Means:
 
 
 MEANS = Means()
-
-
-@dataclass(frozen=True, slots=True)
-class OwnTemplate:
-    """The template that the user wrote for a model ("": none), and what there is to say of it."""
-
-    text: str = ""
-    notes: tuple[str, ...] = ()
-
-
-NO_TEMPLATE = OwnTemplate()
 
 
 class Pair:
@@ -191,8 +182,9 @@ class Pair:
             raise ContextFull(len(rendered.tokens), most)
         flags = await breakers.of(sampling)
         grammar = None
-        if request.form is not None:
-            grammar = await self.text.constrain(request.form, rendered.opened, request.thinking)
+        form = request.form or _call_form(request.toolbox, folded=rendered.folded)
+        if form is not None:
+            grammar = await self.text.constrain(form, rendered.opened, request.thinking)
         # The format's own stop strings are what an end token is elsewhere.
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
         calls = voice.calls(request.toolbox, folded=rendered.folded)
@@ -211,6 +203,7 @@ class Pair:
                 marks=_marks(messages, rendered.spans),
                 owner=request.owner,
                 breakers=flags,
+                breaker_texts=long_breakers(sampling),
                 top_logprobs=request.top_logprobs,
                 grammar=grammar,
             )
@@ -345,6 +338,15 @@ class Pair:
     def _tell_forgotten(self) -> None:
         while self._forgotten and self.engine.serving:
             self.engine.send(Forget(self._forgotten.pop()))
+
+
+def _call_form(toolbox: Toolbox, *, folded: bool) -> CallForm | None:
+    """What binds the calls of an answer; None where it writes as it likes."""
+    if not toolbox.bound:
+        return None
+    return CallForm(
+        toolbox.callable, free=not toolbox.demanded, single=toolbox.single, folded=folded
+    )
 
 
 def _wishes(request: Request) -> Wishes:

@@ -23,7 +23,7 @@ from app.text.spelling import nameless, spell
 
 
 class LocalPromptFormat:
-    """`chat.ports.PromptFormat` over whatever pair there is; `changed` is called when another template is in use."""
+    """`chat.prompt_port.PromptFormat` over whatever pair there is; `changed` is called when another template is in use."""
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from app.client.clock import Clock
 from app.client.death import Death
 from app.dialogue import ChatLine, ThoughtTags, Tool, Wishes
 from app.errors import AppError, EngineDied, FormError, TextError
-from app.grammar.model import Constrain, Constrained, Form, FormRefused, Grammar
+from app.grammar.model import CallForm, Constrain, Constrained, Form, FormRefused, Grammar
 from app.prompting import Adopted, Finding, Question, TryTemplate, UseTemplate
 from app.tasks import Tasks
 from app.wire import (
@@ -104,11 +104,11 @@ class TextClient:
         return _expect(reply, Tokenized).count
 
     async def constrain(
-        self, form: Form, opened: ThoughtTags | None = None, thinking: bool | None = None
+        self, form: Form | CallForm, opened: ThoughtTags | None = None, thinking: bool | None = None
     ) -> Grammar:
         """The grammar of an answer in this form; raises FormError where it cannot be had, and TextError."""
         message = Constrain(next(self._ids), form, opened, thinking)
-        reply = await self._ask(message, len(form.source))
+        reply = await self._ask(message, form.size)
         if isinstance(reply, FormRefused):
             raise FormError(reply.reason, form.field)
         return _expect(reply, Constrained).grammar

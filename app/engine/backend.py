@@ -78,6 +78,20 @@ class Batch:
         return len(self.tokens)
 
 
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a sampler looks back on: the `tokens` of a prompt, of which it chose the last `written` itself.
+
+    For DRY, `breakers` has a bit for each token, the first one highest: whether it ends a repetition; `texts` end one, too,
+    where several tokens write them together.
+    """
+
+    tokens: TokenArray
+    written: int = 0
+    breakers: bytes = b""
+    texts: tuple[bytes, ...] = ()
+
+
 class Sampler(Protocol):
     """One request's way to choose tokens: its own chain, history and random numbers."""
 
@@ -159,13 +173,9 @@ class Backend(Protocol):
         *,
         seed: int,
         ban_ends: bool,
-        written: TokenArray,
-        breakers: bytes = b"",
+        past: Past,
     ) -> Sampler:
-        """A sampler that goes on as one of this seed would that had chosen the tokens `written`.
-
-        `breakers` has a bit for each token, the first one highest: whether it ends a repetition for DRY.
-        """
+        """A sampler that goes on as one of this seed would behind this past."""
         ...
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool: ...

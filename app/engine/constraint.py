@@ -10,7 +10,7 @@ from collections.abc import Iterable, Set
 
 from app.engine.lexicon import Lexicon
 from app.grammar.matcher import DEAD, Matcher
-from app.grammar.model import BYTES, Grammar
+from app.grammar.model import BYTES, MARKS, OTHER, Grammar
 
 EFFORT = 2_000
 """Stacks that a choice may work on, each time: 1.5 ms; usual are a few dozen."""
@@ -37,7 +37,7 @@ class Constraint:
         self._state = self._matcher.start
         self._lexicon = lexicon
         self._ends = ends
-        self._marks = {token: (BYTES + index,) for index, token in enumerate(grammar.marks)}
+        self._marks = {token: (MARKS + index,) for index, token in enumerate(grammar.marks)}
         self._written = deque(written)
         self._given_up = False
         self._matcher.most_effort = self._matcher.effort + MOST_EFFORT
@@ -114,5 +114,4 @@ class Constraint:
                 return after
         if token in self._ends:
             return self._state if self._matcher.may_end(self._state) else DEAD
-        piece = self._lexicon.piece(token)
-        return self._matcher.advance(self._state, piece) if piece else DEAD
+        return self._matcher.advance(self._state, self._lexicon.piece(token) or (OTHER,))

@@ -20,13 +20,13 @@ from app.engine.backend import (
     Batch,
     DecodeResult,
     MemoryKind,
+    Past,
     Sampler,
-    TokenArray,
 )
 from app.engine.likelihood import log_softmax
 from app.engine.model import Model
 from app.engine.sampling import LlamaSampler
-from app.errors import ModelError
+from app.errors import MemoryPart, ModelError, OutOfMemory
 from app.sampling import Sampling
 from app.wire import LoadParams
 
@@ -50,7 +50,7 @@ class LlamaBackend:
     """A context of `model`; one thread makes every call."""
 
     def __init__(self, api: Any, model: Model, params: LoadParams) -> None:
-        """Raises ModelError when there is not enough memory for the pool."""
+        """Raises OutOfMemory for the pool, and ModelError where the model cannot be used like that."""
         self._api = api
         self._model = model
         self.notes: list[str] = []
@@ -124,8 +124,7 @@ class LlamaBackend:
         *,
         seed: int,
         ban_ends: bool,
-        written: TokenArray,
-        breakers: bytes = b"",
+        past: Past,
     ) -> Sampler:
         return LlamaSampler(
             self._api,
@@ -133,8 +132,8 @@ class LlamaBackend:
             sampling,
             seed,
             self.info.end_tokens if ban_ends else (),
-            written=written,
-            breakers=breakers,
+            past,
+            self._model.piece,
             vocabulary=self.info.vocabulary,
         )
 
@@ -203,6 +202,8 @@ class LlamaBackend:
 
     def _create(self, wanted: LoadParams, ids: int) -> tuple[Any, LoadParams]:
         """The first context that llama.cpp makes, and the parameters that it was made with."""
+        log = self._model.log
+        log.clear()
         for params, flash in _attempts(wanted):
             native = _context_params(self._api, params, ids)
             native.n_ubatch = _ubatch(self._api, self._model.kind, params)
@@ -212,7 +213,7 @@ class LlamaBackend:
             if context:
                 self.notes += _made_otherwise(wanted, params, flash=flash)
                 return context, params
-        raise _no_context(wanted)
+        raise _no_context(wanted, starved=log.starved)
 
 
 def _attempts(wanted: LoadParams) -> Iterator[tuple[LoadParams, bool]]:
@@ -244,10 +245,10 @@ def _made_otherwise(wanted: LoadParams, got: LoadParams, *, flash: bool) -> list
     return notes
 
 
-def _no_context(params: LoadParams) -> ModelError:
+def _no_context(params: LoadParams, *, starved: bool) -> ModelError:
     memory = f"There is not enough memory for a pool of {params.pool_tokens:,} tokens"
-    if params.kv_type == "f16":
-        return ModelError(f"{memory}.", "Choose a smaller pool in the settings.")
+    if starved or params.kv_type == "f16":
+        return OutOfMemory(f"{memory}.", part=MemoryPart.POOL)
     # A compressed pool needs flash attention, so that there is nothing to fall back to.
     return ModelError(
         f"{memory}, or this model cannot be used with a compressed one ({params.kv_type}).",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from app.engine.admission import Admission
-from app.engine.backend import Backend, DecodeResult
+from app.engine.backend import Backend, DecodeResult, Past
 from app.engine.batch import Call, build, slot_of
 from app.engine.choice import Choice, choose
 from app.engine.cost import CostModel, Shape
@@ -81,13 +81,16 @@ class Engine:
             self._out.refuse(submit.request_id, why_not)
             return
         seed = self._new_seed() if submit.sampling.seed is None else submit.sampling.seed
-        start = len(submit.tokens) - submit.written
         sampler = self._backend.sampler(
             submit.sampling,
             seed=seed,
             ban_ends=submit.ignore_eos,
-            written=np.array(submit.tokens[start:], np.int32),
-            breakers=submit.breakers,
+            past=Past(
+                np.array(submit.tokens, np.int32),
+                submit.written,
+                submit.breakers,
+                submit.breaker_texts,
+            ),
         )
         self._arrivals += 1
         self._sequences[submit.request_id] = Sequence(

@@ -28,8 +28,8 @@ from app.engine.backend import (
     BackendInfo,
     Batch,
     DecodeResult,
+    Past,
     Sampler,
-    TokenArray,
 )
 from app.sampling import Sampling
 
@@ -125,15 +125,14 @@ class LoggedBackend:
         *,
         seed: int,
         ban_ends: bool,
-        written: TokenArray,
-        breakers: bytes = b"",
+        past: Past,
     ) -> Sampler:
-        inner = self._inner.sampler(
-            sampling, seed=seed, ban_ends=ban_ends, written=written, breakers=breakers
-        )
+        inner = self._inner.sampler(sampling, seed=seed, ban_ends=ban_ends, past=past)
         number = next(self._numbers)
         facts = {"sampling": asdict(sampling), "seed": seed, "ban_ends": ban_ends}
-        self._write(sampler=number, **facts, written=written.tolist(), breakers=breakers.hex())
+        told = {"tokens": past.tokens.tolist(), "written": past.written}
+        breaks = {"breakers": past.breakers.hex(), "texts": [text.hex() for text in past.texts]}
+        self._write(sampler=number, **facts, **told, **breaks)
         return LoggedSampler(inner, number, self._write)
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool:

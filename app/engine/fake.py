@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.engine.backend import BackendInfo, Batch, DecodeResult, MemoryKind, TokenArray
+from app.engine.backend import BackendInfo, Batch, DecodeResult, MemoryKind, Past
 from app.engine.likelihood import LogArray, log_softmax
 from app.sampling import Sampling
 
@@ -35,8 +35,8 @@ PIECES = (
 
 
 class FakeSampler:
-    """Shifts the best token by a hash of the seed and the number of tokens chosen so far, and with penalties of these
-    tokens too, with DRY also of its breakers."""
+    """Shifts the best token by a hash of the seed and the number of tokens chosen so far, and with penalties of the last
+    tokens too, of prompt and answer, with DRY also of its breakers."""
 
     def __init__(
         self,
@@ -45,16 +45,17 @@ class FakeSampler:
         seed: int,
         *,
         ban_ends: bool,
-        written: TokenArray,
-        breakers: bytes,
+        past: Past,
     ) -> None:
-        self._breakers = breakers if sampling.dries else b""
+        self._breakers = (past.breakers, *past.texts) if sampling.dries else ()
         self._remembers = sampling.penalises or sampling.dries
         self.greedy = sampling.plain
         self._backend = backend
         self._seed = seed
         self._ban_ends = ban_ends
-        self._history = written.tolist()
+        tokens = past.tokens.tolist()
+        self._prompt = tokens[: len(tokens) - past.written]
+        self._history = tokens[len(tokens) - past.written :]
 
     def sample(self, row: int) -> int:
         self.remember(self.propose(row))
@@ -62,7 +63,7 @@ class FakeSampler:
 
     def propose(self, row: int) -> int:
         index = self._backend.output_rows.index(row)
-        penalised = self._history[-WINDOW:] if self._remembers else []
+        penalised = (self._prompt + self._history)[-WINDOW:] if self._remembers else []
         shift = _hash(self._seed, len(self._history), *penalised, *self._breakers) % 5
         best = self._backend.argmax([index], ban_ends=[self._ban_ends])[0]
         return (best + shift) % self._backend.info.vocabulary or 1
@@ -165,13 +166,10 @@ class FakeBackend:
         *,
         seed: int,
         ban_ends: bool,
-        written: TokenArray,
-        breakers: bytes = b"",
+        past: Past,
     ) -> FakeSampler:
         self.open_samplers += 1
-        return FakeSampler(
-            self, sampling, seed, ban_ends=ban_ends, written=written, breakers=breakers
-        )
+        return FakeSampler(self, sampling, seed, ban_ends=ban_ends, past=past)
 
     def remove(self, sequence: int, start: int, end: int | None) -> bool:
         highest = self.span(sequence)[1]
@@ -268,6 +266,6 @@ class FakeBackend:
         return _hash(*(value for pair in seen for value in pair)) % self.info.vocabulary
 
 
-def _hash(*values: int) -> int:
+def _hash(*values: object) -> int:
     data = ",".join(map(str, values)).encode()
     return int.from_bytes(hashlib.blake2b(data, digest_size=6).digest(), "big")

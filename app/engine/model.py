@@ -11,7 +11,7 @@ from typing import Any
 
 from app import llama, modelfile
 from app.engine.backend import MemoryKind
-from app.errors import ModelError
+from app.errors import MemoryPart, ModelError, OutOfMemory
 from app.llama import NativeLog
 from app.wire import LoadParams
 
@@ -21,7 +21,7 @@ class LoadCancelledError(Exception):
 
 
 class Model:
-    """A loaded GGUF.  `handle` is llama.cpp's pointer."""
+    """A loaded GGUF.  `handle` is llama.cpp's pointer, `log` what it says."""
 
     def __init__(
         self,
@@ -40,6 +40,7 @@ class Model:
         path = Path(params.path)
         modelfile.check(path)
         self._api = api
+        self.log = log
         self._cancelled = False
         self._buffer = ctypes.create_string_buffer(256)
         log.clear()
@@ -57,6 +58,11 @@ class Model:
         if self._cancelled:
             self.close()
             raise LoadCancelledError
+        if not self.handle and log.starved:
+            raise OutOfMemory(
+                f"There is not enough memory for “{path.name}”.",
+                part=MemoryPart.WEIGHTS,
+            )
         if not self.handle:
             raise modelfile.refused(path, log.reason)
         self.vocab = api.llama_model_get_vocab(self.handle)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from app import __version__, log
 from app.device import Device
+from app.errors import ModelError, OutOfMemory
 from app.pump import Pump
 from app.wire import (
     PROTOCOL,
@@ -146,14 +147,13 @@ class _Process:
     def _serve(self, api: Any, native_log: Any, params: LoadParams) -> None:
         from app.engine.context import LlamaBackend
         from app.engine.model import LoadCancelledError, Model
-        from app.errors import ModelError
 
         try:
             model = Model(api, params, native_log, self._progress)
         except LoadCancelledError:
             return
         except ModelError as error:
-            self.send(LoadFailed(str(error)))
+            self.send(_failed(error))
             return
         try:
             model.check_usable()
@@ -161,7 +161,7 @@ class _Process:
             backend = LlamaBackend(api, model, params)
         except ModelError as error:
             model.close()
-            self.send(LoadFailed(str(error)))
+            self.send(_failed(error))
             return
         self.send(_loaded(api, model, backend))
         self._loop(backend, backend.params, model.fingerprint)
@@ -217,6 +217,13 @@ class _Process:
                 _refuse(message)
             message = self._next(0)
         return True
+
+
+def _failed(error: ModelError) -> LoadFailed:
+    if isinstance(error, OutOfMemory):
+        # What helps is known to whoever sees the whole machine.
+        return LoadFailed(error.what, error.part)
+    return LoadFailed(str(error))
 
 
 def _refuse(message: Message) -> NoReturn:

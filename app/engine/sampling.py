@@ -4,10 +4,10 @@ A plain greedy request has no chain: the backend chooses for all of those at onc
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.engine.backend import TokenArray
+from app.engine.backend import Past
 from app.engine.candidates import logits_of
 from app.engine.chain import Chain
 from app.engine.dry import Dry
@@ -15,7 +15,9 @@ from app.sampling import Sampling
 
 
 class LlamaSampler:
-    """Over the logits of one context, as one that had chosen the tokens `written` with this seed.
+    """Over the logits of one context, as one that has this past with this seed.
+
+    Penalties and DRY look back on the prompt as well as on the answer.
 
     XTC acts on some tokens and not on others: there are two chains for it, one with and one without, that follow each
     other, and a coin.  (llama.cpp's own coin is tossed only where there are several candidates, so that nobody could
@@ -29,10 +31,10 @@ class LlamaSampler:
         sampling: Sampling,
         seed: int,
         banned: tuple[int, ...],
+        past: Past,
+        piece: Callable[[int], bytes],
         *,
-        written: TokenArray,
-        breakers: bytes = b"",
-        vocabulary: int = 0,
+        vocabulary: int,
     ) -> None:
         self._api = api
         self._context = context
@@ -41,14 +43,17 @@ class LlamaSampler:
         self._coin = random.Random(seed)
         self._tossed = False
         self._excluded = sampling.xtc_probability if sampling.excludes else 0.0
-        self._dry = Dry(sampling, breakers, vocabulary) if sampling.dries else None
+        self._dry: Dry | None = None
+        if sampling.dries:
+            self._dry = Dry(sampling, past.breakers, vocabulary, past.texts, piece)
+            self._dry.begin(past.tokens)
         kinds = () if self.greedy else (False, True) if sampling.excludes else (False,)
         self._chains = tuple(
-            Chain(api, context, sampling, seed, banned, excluding=kind, written=len(written))
+            Chain(api, context, sampling, seed, banned, excluding=kind, written=past.written)
             for kind in kinds
         )
         if not self.greedy:
-            self._go_on(written)
+            self._go_on(past)
 
     def sample(self, row: int) -> int:
         if self._dry is not None:
@@ -89,13 +94,14 @@ class LlamaSampler:
         self._chains[not chosen].follow(token)
         return token
 
-    def _go_on(self, written: TokenArray) -> None:
-        for token in written.tolist():
+    def _go_on(self, past: Past) -> None:
+        prompt = len(past.tokens) - past.written
+        for chain in self._chains:
+            chain.look_back_on(past.tokens[:prompt])
+        for token in past.tokens[prompt:].tolist():
             self._coin.random()
             for chain in self._chains:
                 chain.follow(token)
-            if self._dry is not None:
-                self._dry.accept(token)
 
     def _penalise(self, dry: Dry, row: int) -> None:
         """In the logits themselves, which belong to this request alone until the next decode."""

@@ -13,7 +13,7 @@ a forbidden token ends the process.  In the engine, where all chats wait for one
 import sys
 from collections.abc import Iterable
 
-from app.grammar.model import BYTES, Grammar
+from app.grammar.model import MARKS, Grammar
 
 DEAD = 0
 """The state in which nothing is allowed."""
@@ -48,7 +48,7 @@ class Matcher:
         for rule in grammar.rules:
             self._begins.append(tuple(self._lay(alternative) for alternative in rule))
         self._kept = 0
-        self._symbols = BYTES + len(grammar.marks)
+        self._symbols = MARKS + len(grammar.marks)
         self._members = [_members(ranges, self._symbols) for ranges in grammar.classes]
         self._clear()
         self.start = self._state(self._closure({self._push(at, _EMPTY) for at in self._begins[0]}))
@@ -197,5 +197,6 @@ class Matcher:
 def _members(ranges: Iterable[tuple[int, int]], symbols: int) -> bytes:
     table = bytearray(symbols)
     for low, high in ranges:
-        table[low : high + 1] = b"\x01" * (high + 1 - low)
+        end = min(high + 1, symbols)
+        table[low:end] = b"\x01" * (end - low)
     return bytes(table)

@@ -3,10 +3,16 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.dialogue import ThoughtTags
+from app.dialogue import ThoughtTags, Tool
 
 BYTES = 256
-"""Symbols below this are the bytes of UTF-8; `BYTES + i` is the control token `marks[i]`."""
+"""Symbols below this are the bytes of UTF-8."""
+
+OTHER = BYTES
+"""The symbol of every control token that has none of its own."""
+
+MARKS = BYTES + 1
+"""`MARKS + i` is the control token `marks[i]`; classes may go on beyond the last one."""
 
 MAX_SOURCE = 200_000
 """Characters that a grammar or a schema may have."""
@@ -49,6 +55,35 @@ class Form:
     source: str = ""
     field: str = ""
 
+    @property
+    def size(self) -> int:
+        """In characters."""
+        return len(self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class CallForm:
+    """The form of an answer that calls tools, each one's arguments by its schema, in the way in which the model writes calls.
+
+    `free`: there may be text beside them or instead, and only what begins as a call is bound.  `single`: there is one call at
+    most.  `folded`: the prompt asks for calls in the form that most models know, for the template knows none.
+    """
+
+    tools: tuple[Tool, ...]
+    free: bool = False
+    single: bool = False
+    folded: bool = False
+
+    @property
+    def field(self) -> str:
+        """What whoever asked calls it, for errors."""
+        return "tools"
+
+    @property
+    def size(self) -> int:
+        """In characters."""
+        return sum(len(tool.parameters) for tool in self.tools)
+
 
 @dataclass(frozen=True, slots=True)
 class Constrain:
@@ -59,7 +94,7 @@ class Constrain:
     """
 
     request_id: int
-    form: Form
+    form: Form | CallForm
     opened: ThoughtTags | None = None
     thinking: bool | None = None
 

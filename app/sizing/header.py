@@ -66,8 +66,9 @@ class Header:
     def by_layer(self, key: str, layers: int, default: int = 0) -> tuple[int, ...]:
         """One whole number for each layer, from an array or from a number that holds for all."""
         values = self.arrays.get(f"{self.architecture}.{key}", ())
-        if len(values) >= layers:
-            return tuple(int(value) for value in values[:layers])
+        own = values[:layers]
+        if len(own) == layers and all(isinstance(value, int) for value in own):
+            return tuple(int(value) for value in own)
         return (self.number(key, default),) * layers
 
     def has(self, key: str) -> bool:

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.errors import ModelError
+from app.errors import MemoryPart, ModelError
 from app.settings import Profile
 from app.sizing.footprint import Footprint, read_footprint
 from app.sizing.machine import Machine, measure
 from app.sizing.profiles import NO_OWN, Own, Plan, plan
+from app.sizing.remedies import Attempt
 
 _NOTHING = Footprint(weights=0, layers=())
 _NOWHERE = Machine(free=0, cores=1)
@@ -59,6 +60,11 @@ class Planner:
             loaded = self._loaded
             machine = loaded[1] if loaded and loaded[0] == path else self._measure()
             return Outlook(self._footprint(path), machine)
+
+    def attempt(self, path: str, part: MemoryPart, profile: Profile, own: Own = NO_OWN) -> Attempt:
+        """The load that has failed for want of memory, to find out what helps."""
+        seen = self.outlook(path)
+        return Attempt(path, seen.model, seen.machine, part, profile, own)
 
     def _footprint(self, path: str) -> Footprint:
         """Of a file that cannot be read nothing is known; loading it will say why."""

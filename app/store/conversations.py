@@ -117,6 +117,11 @@ class SqliteStore:
             conversation_id,
         )
 
+    async def set_model(self, conversation_id: int, path: str) -> None:
+        await self._write(
+            "UPDATE conversations SET model = ? WHERE id = ?", clean(path), conversation_id
+        )
+
     async def delete_conversation(self, conversation_id: int) -> None:
         """Delete it, and its messages, for good: from the journal and from the backups too."""
         await self._erase("DELETE FROM conversations WHERE id = ?", conversation_id)

@@ -88,6 +88,10 @@ _SUMMARIES = (
 )
 
 
+# The file of the model that a chat goes on with; "" before its first question.
+_MODELS = ("ALTER TABLE conversations ADD COLUMN model TEXT NOT NULL DEFAULT ''",)
+
+
 def _all(statements: Sequence[str]) -> Step:
     def step(connection: sqlite3.Connection) -> None:
         for statement in statements:
@@ -96,7 +100,9 @@ def _all(statements: Sequence[str]) -> Step:
     return step
 
 
-STEPS: tuple[Step, ...] = (_all(_FIRST), _all(_REASONING), _all(_PROMPTS), _all(_SUMMARIES))
+STEPS: tuple[Step, ...] = tuple(
+    _all(statements) for statements in (_FIRST, _REASONING, _PROMPTS, _SUMMARIES, _MODELS)
+)
 
 
 def version(connection: sqlite3.Connection) -> int:

@@ -22,7 +22,7 @@ from app.chat.models import (
 from app.sampling import fill
 from app.settings import check
 
-CONVERSATION = "id, title, created, updated, draft, unread, settings"
+CONVERSATION = "id, title, created, updated, draft, unread, settings, model"
 MESSAGE = (
     "id, conversation_id, role, text, status, created, finish, "
     "prompt_tokens, completion_tokens, cached_tokens, seconds, error, "
@@ -32,9 +32,9 @@ MESSAGE = (
 
 def conversation(row: sqlite3.Row) -> Conversation:
     """From the columns of `CONVERSATION`."""
-    number, title, created, updated, draft, unread, settings = row
+    number, title, created, updated, draft, unread, settings, model = row
     return Conversation(
-        number, title, created, updated, draft, bool(unread), settings_from(settings)
+        number, title, created, updated, draft, bool(unread), settings_from(settings), model
     )
 
 

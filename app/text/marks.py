@@ -16,6 +16,7 @@ from app.text.control import ControlTokens
 from app.text.template import TemplateFailed
 
 _PRIVATE = (range(0xE000, 0xF900), range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE))
+_ANY_PRIVATE = re.compile("[" + "".join(f"{chr(r[0])}-{chr(r[-1])}" for r in _PRIVATE) + "]")
 
 Render = Callable[[Sequence[str]], str]
 """Renders the conversation with these texts in place of its own."""
@@ -74,7 +75,6 @@ class Locator:
         self._texts = texts
         self._marks = [(next(characters), next(characters)) for _ in texts]
         self._lines = {mark: line for line, marks in enumerate(self._marks) for mark in marks}
-        self._pattern = re.compile("|".join(self._lines) or r"(?!)")
 
     def locate(self) -> Located:
         """Render, and find the contents; raises TemplateFailed when the template refuses."""
@@ -98,9 +98,17 @@ class Locator:
             rendered = self._render(marked)
         except TemplateFailed:
             return None
-        if self._pattern.sub("", rendered) != text:
+        if _ANY_PRIVATE.sub(self._unless_mark, rendered) != text:
             return None
         return self._read(text, rendered)
+
+    # One pattern for all characters of the kind: with thousands of marks, a pattern of these alone goes through all of
+    # them at each character.
+    def _unless_mark(self, found: re.Match[str]) -> str:
+        return "" if found.group() in self._lines else found.group()
+
+    def _found_marks(self, rendered: str) -> Iterator[re.Match[str]]:
+        return (one for one in _ANY_PRIVATE.finditer(rendered) if one.group() in self._lines)
 
     def _mark(self, line: int, *, trimmed: bool) -> str:
         text = self._texts[line]
@@ -111,7 +119,7 @@ class Locator:
     def _read(self, text: str, rendered: str) -> list[Place]:
         places: list[Place] = []
         opened: dict[int, int] = {}
-        for count, found in enumerate(self._pattern.finditer(rendered)):
+        for count, found in enumerate(self._found_marks(rendered)):
             line = self._lines[found.group()]
             position = found.start() - count
             if found.group() == self._marks[line][0]:

@@ -37,14 +37,16 @@ def variants(lines: Sequence[ChatLine]) -> Iterator[Turns]:
 
 def _merge(turns: Turns, apart: Set[int]) -> Turns:
     """Neighbours with the same role become one, but for those with these lines."""
-    merged: list[Turn] = []
+    merged: list[tuple[str, list[int]]] = []
+    may_grow = False
     for turn in turns:
-        before = merged[-1] if merged else Turn("", ())
-        if before.role == turn.role and apart.isdisjoint((*before.lines, *turn.lines)):
-            merged[-1] = Turn(turn.role, merged[-1].lines + turn.lines)
+        may_join = apart.isdisjoint(turn.lines)
+        if may_grow and may_join and merged[-1][0] == turn.role:
+            merged[-1][1].extend(turn.lines)
         else:
-            merged.append(turn)
-    return tuple(merged)
+            merged.append((turn.role, [*turn.lines]))
+        may_grow = may_join
+    return tuple(Turn(role, tuple(lines)) for role, lines in merged)
 
 
 def _fold_system(turns: Turns) -> Turns:

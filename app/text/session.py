@@ -7,7 +7,7 @@ from pathlib import Path
 from app import wire
 from app.dialogue import Calling, ChatLine, Thinking, ThoughtTags, Wishes
 from app.errors import FormError, TextError
-from app.grammar.model import Constrain, Constrained, Form, FormRefused, Grammar
+from app.grammar.model import CallForm, Constrain, Constrained, Form, FormRefused, Grammar
 from app.prompting import (
     Adopted,
     Finding,
@@ -20,12 +20,14 @@ from app.prompting import (
 from app.text import formats, reasoning
 from app.text.calls.learning import learn
 from app.text.formats import Format, Origin
-from app.text.grammar.forms import grammar_of
+from app.text.grammar.calls import manners
+from app.text.grammar.forms import calls_grammar_of, grammar_of
 from app.text.inspection import Inspector
 from app.text.limits import Allowance
 from app.text.marks import Plain
 from app.text.prompt import MAX_CHARACTERS, Composer, ToolTemplate
 from app.text.recommended import advised
+from app.text.template import TemplateFailed, TemplateTooHeavy
 from app.text.tokens import Encoder
 from app.text.vocabulary import LlamaVocabulary
 
@@ -36,8 +38,11 @@ _DATED = (
     "The chat template writes the date into the prompt; a chat keeps the date of its first day, "
     "so that nothing has to be read again."
 )
+_ANOTHER = "Edit this model's prompt template, or choose another model."
 _GRAMMARS = 16
 """Grammars that are kept."""
+_Grammar = tuple[Form | CallForm, ThoughtTags | None, tuple[ThoughtTags, ...]]
+"""What one is made of."""
 _TWO_DAYS = (1_000_000_000.0, 1_200_000_000.0)
 
 
@@ -54,7 +59,7 @@ class TextSession:
         self._origin = Origin(vocabulary.templates, vocabulary.control, bos, eos)
         self._usual = formats.choose(vocabulary.templates, vocabulary.control, bos=bos, eos=eos)
         self._advised, self._remarks = advised(vocabulary.advised)
-        self._grammars: dict[tuple[Form, ThoughtTags | None, tuple[ThoughtTags, ...]], Grammar] = {}
+        self._grammars: dict[_Grammar, Grammar] = {}
         self._take(self._wanted_or_usual(template))
 
     def close(self) -> None:
@@ -145,7 +150,7 @@ class TextSession:
             composed = self._composer.compose(request.lines, request.wishes, request.tools)
             prompt = self._encoder.encode(composed.plain, composed.lines)
         except TextError as error:
-            return wire.TextFailed(request.request_id, str(error))
+            return wire.TextFailed(request.request_id, _no_prompt(error))
         notes = (self._refused_note(),) if composed.refused else ()
         return wire.Rendered(
             request.request_id,
@@ -169,14 +174,9 @@ class TextSession:
 
     def constrain(self, request: Constrain) -> Constrained | FormRefused:
         """The grammar of an answer, or why there is none; what is thought before the answer is free."""
-        control, source = self._vocabulary.control, self.format.template.source
-        may_think = request.thinking is not False and request.opened is None
-        tags = reasoning.spoken_of(self.thinking.tags, source, control) if may_think else ()
-        key = (request.form, request.opened, tags)
+        key = (request.form, request.opened, self._openings(request))
         try:
-            grammar = self._grammars.get(key) or grammar_of(
-                request.form, control=control, opened=request.opened, tags=tags
-            )
+            grammar = self._grammars.get(key) or self._grammar(*key)
         except FormError as error:
             return FormRefused(request.request_id, error.what)
         # A program asks for the same form again and again; the one that was asked for longest ago goes.
@@ -185,6 +185,29 @@ class TextSession:
         if len(self._grammars) > _GRAMMARS:
             del self._grammars[next(iter(self._grammars))]
         return Constrained(request.request_id, grammar)
+
+    def _openings(self, request: Constrain) -> tuple[ThoughtTags, ...]:
+        """The tags with which the model may begin to think by itself."""
+        if request.opened is not None:
+            return ()
+        tags = self.thinking.tags
+        if isinstance(request.form, CallForm) and request.form.free:
+            return tags
+        if request.thinking is False:
+            return ()
+        return reasoning.spoken_of(tags, self.format.template.source, self._vocabulary.control)
+
+    def _grammar(
+        self, form: Form | CallForm, opened: ThoughtTags | None, tags: tuple[ThoughtTags, ...]
+    ) -> Grammar:
+        control = self._vocabulary.control
+        if isinstance(form, Form):
+            return grammar_of(form, control=control, opened=opened, tags=tags)
+        template = self.format.for_tools or self.format.template
+        written = manners(self.calling.form, template.source, control, folded=form.folded)
+        if self.calling.single:
+            form = replace(form, single=True)
+        return calls_grammar_of(form, written, control=control, opened=opened, tags=tags)
 
     def _learn(self) -> None:
         """See what the template does; one that cannot be tried stays as it is."""
@@ -218,3 +241,13 @@ class TextSession:
 
     def _refused_note(self) -> str:
         return "The chat template refused this conversation; a known format was used instead."
+
+
+def _no_prompt(error: TextError) -> str:
+    """Why a conversation has no prompt, and what to do."""
+    match error:
+        case TemplateFailed():
+            return f"The chat template refuses this conversation. {error.what} {_ANOTHER}"
+        case TemplateTooHeavy():
+            return f"{error.what} {_ANOTHER}"
+    return str(error)

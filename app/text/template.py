@@ -35,16 +35,18 @@ _NO_NAMES: Mapping[str, object] = {}
 _MAX_OUTPUT = 32_000_000
 _MAX_PRODUCT = 1_000_000
 _MAX_UNKNOWN_TAGS = 8
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _UNKNOWN_TAG = re.compile(r"unknown tag '(\w+)'")
 
 # All that a template can raise: its expressions call methods of strings, numbers, lists and dicts, and its
-# translation to Python can be too deep or too large for the compiler.
+# translation to Python can be too deep or too large for the compiler, or hold the name of a number: `inf`.
 _FAILURES = (
     TemplateError,
     ArithmeticError,
     AssertionError,
     AttributeError,
     LookupError,
+    NameError,
     RuntimeError,
     SyntaxError,
     TypeError,
@@ -111,7 +113,8 @@ class ChatTemplate:
                 length += len(piece)
                 if length > _MAX_OUTPUT:
                     raise TemplateTooHeavy("The chat template does not come to an end.")
-        return "".join(pieces)
+        # A template can write halves of pairs, which no tokeniser takes.
+        return _SURROGATES.sub("\ufffd", "".join(pieces))
 
     def _shaped(self, message: Mapping[str, object]) -> dict[str, object]:
         shaped = dict(message)

@@ -71,9 +71,10 @@ class LlamaVocabulary:
         return raw.decode("utf-8", "replace")
 
     def tokenize(self, text: str, *, inside: bool = False) -> list[int]:
-        """The ids of `text` as mere text: control tokens' texts in it are text.  Raises TextError where it has none.
+        """The ids of `text` as mere text: control tokens' texts in it are text.
 
-        Some vocabularies put a blank before a text; not when it goes on after other text (`inside`).
+        Some vocabularies put a blank before a text; not when it goes on after other text (`inside`).  Raises TextError
+        where there is no token for some of it.
         """
         data = text.encode("utf-8", "replace")
         if inside and self._adds_blank:
@@ -96,12 +97,17 @@ class LlamaVocabulary:
                 self._vocab, data, len(data), buffer, room, False, special
             )
             if count >= 0:
-                ids = list(buffer[:count])
-                # A vocabulary that stands for neither bytes nor the unknown gives -1.
-                if not all(0 <= token < self.size for token in ids):
-                    raise TextError("Its vocabulary has no tokens for this text.")
-                return ids
+                return self._known(list(buffer[:count]))
             room = -count
+
+    def _known(self, ids: list[int]) -> list[int]:
+        """These ids; tables that do not go together make llama.cpp give some that no token has."""
+        if ids and (min(ids) < 0 or max(ids) >= self.size):
+            raise TextError(
+                "The model's vocabulary has no token for a part of this text.",
+                "The model's file may be damaged: get it again, or choose another model.",
+            )
+        return ids
 
     def _load(self, path: Path) -> Any:
         params = self._llama.llama_model_default_params()

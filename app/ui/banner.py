@@ -9,7 +9,7 @@ from typing import Literal
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.ui import icons, keyboard, theme
 from app.ui.plain import Label, without_mnemonics
@@ -18,11 +18,20 @@ Kind = Literal["bad", "info"]
 _TEXT_LIMIT = 600
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several things that can be done, as a button under the words of a notice."""
+
+    text: str
+    act: Callable[[], None]
+
+
 @dataclass(frozen=True, eq=False)
 class Notice:
     """What to show.  `seconds` 0: until it is dismissed.
 
-    `act` runs when the one button, `action`, is pressed; `gone` when the notice goes in any other way.
+    `act` runs when the one button, `action`, is pressed; `gone` when the notice goes in any other way.  `choices` are for
+    where there is more than one thing to do, the best first.
     """
 
     text: str
@@ -31,6 +40,7 @@ class Notice:
     act: Callable[[], None] | None = None
     gone: Callable[[], None] | None = None
     seconds: float = 0.0
+    choices: tuple[Choice, ...] = ()
 
 
 class Banner(QFrame):
@@ -53,12 +63,18 @@ class Banner(QFrame):
         self._close = icons.IconButton("close", "Dismiss", "noticeDismiss", self)
         self._action.clicked.connect(self._act)
         self._close.clicked.connect(self._dismiss)
+        self._choices: list[QPushButton] = []
+        self._under = QVBoxLayout()
+        self._under.setSpacing(0)
+        column = QVBoxLayout()
+        column.setSpacing(theme.GAP_1)
+        column.addWidget(self._text)
+        column.addLayout(self._under)
         self.setMaximumWidth(theme.px(theme.COLUMN))
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(theme.GAP_3, theme.GAP_1, theme.GAP_1, theme.GAP_1)
+        layout = self._row = QHBoxLayout(self)
         layout.setSpacing(theme.GAP_2)
         layout.addWidget(self._picture, 0)
-        layout.addWidget(self._text, 1)
+        layout.addLayout(column, 1)
         layout.addWidget(self._action, 0)
         layout.addWidget(self._close, 0)
         self.hide()
@@ -101,6 +117,13 @@ class Banner(QFrame):
             if notice.act is not None:
                 notice.act()
 
+    def _choose(self) -> None:
+        notice, chosen = self.current, self.sender()
+        if notice is not None and chosen in self._choices:
+            choice = notice.choices[self._choices.index(chosen)]
+            self._remove(notice)
+            choice.act()
+
     def _dismiss(self) -> None:
         if self.current is not None:
             self._finish(self.current)
@@ -136,6 +159,7 @@ class Banner(QFrame):
         self._action.setText(without_mnemonics(notice.action))
         self._action.setAccessibleName(notice.action)
         self._action.setVisible(bool(notice.action))
+        self._show_choices(notice.choices)
         kind = "Error" if notice.kind == "bad" else "Notice"
         self.setAccessibleName(f"{kind}: {_bounded(notice.text)}")
         self._tint()
@@ -143,6 +167,30 @@ class Banner(QFrame):
             self.setProperty("kind", notice.kind)
             self.style().unpolish(self)
             self.style().polish(self)
+
+    def _show_choices(self, choices: tuple[Choice, ...]) -> None:
+        while len(self._choices) < len(choices):
+            self._choices.append(self._choice(len(self._choices)))
+        for button, choice in zip(self._choices, choices, strict=False):
+            button.setText(without_mnemonics(choice.text))
+            button.setAccessibleName(choice.text)
+        for number, button in enumerate(self._choices):
+            button.setVisible(number < len(choices))
+        # Beside a list the picture and the cross belong to its first line.
+        above = theme.GAP_2 if choices else theme.GAP_1
+        self._row.setContentsMargins(theme.GAP_3, above, theme.GAP_1, theme.GAP_1)
+        place = Qt.AlignmentFlag.AlignTop if choices else Qt.AlignmentFlag.AlignVCenter
+        for widget in (self._picture, self._close):
+            self._row.setAlignment(widget, place)
+
+    def _choice(self, number: int) -> QPushButton:
+        button = QPushButton(self)
+        button.setObjectName(f"noticeChoice{number}")
+        button.setProperty("role", "choice")
+        button.clicked.connect(self._choose)
+        self._under.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+        QWidget.setTabOrder(self._choices[-1] if self._choices else self._action, button)
+        return button
 
     def _tint(self) -> None:
         if self.current is None:

@@ -32,7 +32,9 @@ from app.chat.models import Conversation, Message, Role, TabState
 from app.chat.turns import ChatService
 from app.ui import aio, theme
 from app.ui.attachment import read_text_file
+from app.ui.chat_model import ChatModel
 from app.ui.composer import Composer
+from app.ui.draft_size import DraftSize
 from app.ui.empty_state import EmptyState
 from app.ui.state_line import StateLine
 from app.ui.throttle import Throttle
@@ -86,8 +88,10 @@ class ChatTab(QWidget):
         self.state_line = StateLine(self)
         self.composer = Composer(self)
         self.composer.set_text(conversation.draft)
+        self._chat_model = ChatModel(chat, conversation.id, self.state_line, self)
         self._draft = Throttle(_DRAFT_MS, self._save_draft, self)
         self._warm = Throttle(_WARM_MS, self._warm_up, self)
+        self._size = DraftSize(self.composer.text, chat.count, self._begin, self)
         self._stack = QStackedLayout()
         self._lay_out()
         self._connect()
@@ -124,7 +128,9 @@ class ChatTab(QWidget):
         layout.setSpacing(0)
         layout.addLayout(self._stack, 1)
         layout.addLayout(foot)
-        in_order = (self.transcript, *self.state_line.offer.in_order(), *self.composer.in_order())
+        line = self.state_line
+        offers = (*line.offer.in_order(), *line.model_offer.in_order())
+        in_order = (self.transcript, *offers, *self.composer.in_order())
         for before, after in pairwise(in_order):
             self.setTabOrder(before, after)
 
@@ -136,11 +142,14 @@ class ChatTab(QWidget):
         self.state_line.offer.stop_requested.connect(self.stop)
         self.state_line.offer.go_on_requested.connect(self._let_repeat)
         self.state_line.offer.left.connect(self.focus_composer)
+        self.state_line.model_offer.left.connect(self.focus_composer)
         self.composer.refused.connect(self.state_line.hint)
         self.composer.files_pasted.connect(self._attach_files)
         self.composer.settings_requested.connect(self._ask_settings)
         self.composer.changed.connect(self._draft.request)
         self.composer.changed.connect(self._warm.request)
+        self.composer.changed.connect(self._size.request)
+        self._size.changed.connect(self._show_context)
         self.transcript.regenerateRequested.connect(self._regenerate_message)
         self.transcript.linkActivated.connect(self.link_activated)
         self.transcript.promptRequested.connect(self._ask_prompt)
@@ -219,6 +228,7 @@ class ChatTab(QWidget):
         draft = conversation.draft
         given_back = refused and draft and draft != self.conversation.draft
         self.conversation = conversation
+        self._chat_model.show(conversation.model, self._model)
         if given_back and not self.composer.text():
             self.composer.set_text(draft)
 
@@ -258,6 +268,7 @@ class ChatTab(QWidget):
         """Show what the model does, where there is nothing else to show."""
         self._model = model
         self.empty.show_model(model)
+        self._chat_model.show(self.conversation.model, model)
         self._show_context()
 
     def _show_stack(self) -> None:
@@ -269,7 +280,7 @@ class ChatTab(QWidget):
             self._show_context()
 
     def _show_context(self) -> None:
-        self.state_line.show_context(self._used, self._model.context_tokens)
+        self.state_line.show_context(self._used, self._model.context_tokens, self._size.tokens)
 
     # --- what is done ----------------------------------------------------------------------------------------
 
@@ -294,7 +305,7 @@ class ChatTab(QWidget):
         task.add_done_callback(self._work.discard)
 
     def _submit(self, text: str) -> None:
-        if self._model.phase is ModelPhase.NONE:
+        if self._model.phase is ModelPhase.NONE and not self.conversation.model:
             self.model_missing.emit()
         else:
             # At once: keys that wait behind Enter belong to the next message.
@@ -371,6 +382,7 @@ class ChatTab(QWidget):
 
     async def shut(self) -> None:
         """Finish what this page is doing, and keep what is in the composer, for the last time."""
+        self._size.end()
         if self._work:
             await asyncio.wait(tuple(self._work))
         self._draft.end()

@@ -60,6 +60,7 @@ _ORDER = (
     "menuButton",
     "noticeAction",
     "noticeDismiss",
+    "cancelLoadButton",
     "stopAllButton",
 )
 """How the Tab key goes through what is always there: the side from the top, then the row of tabs, then notices."""

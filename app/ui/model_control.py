@@ -16,8 +16,10 @@ from app.chat.model_state import ModelPhase, ModelState
 from app.chat.ports import ModelHost
 from app.errors import ModelError, Unproven
 from app.settings import Settings
+from app.sizing.remedies import NOTHING_HELPS
 from app.ui import aio
-from app.ui.banner import Banner, Notice
+from app.ui.banner import Banner, Choice, Notice
+from app.ui.memory_help import MemoryHelp
 from app.ui.model_button import STARTER_NAME
 from app.ui.plain import one_line
 from app.ui.preferences import Preferences
@@ -27,10 +29,12 @@ _NOTE_SECONDS = 20.0
 
 
 class ModelControl(QObject):
-    """Turns wishes into calls of the host.  `state_changed` carries every new `ModelState`."""
+    """Turns wishes into calls of the host.  `state_changed` carries every new `ModelState`, `load_begun`
+    the file that the user wants."""
 
     state_changed = Signal(object)
     starter_chosen = Signal()
+    load_begun = Signal(str)
 
     def __init__(
         self,
@@ -39,9 +43,11 @@ class ModelControl(QObject):
         banner: Banner,
         starter: Path | None,
         busy: Callable[[], int],
+        memory: MemoryHelp,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
+        self.memory = memory
         self._host, self._preferences, self._banner = host, preferences, banner
         self._starter, self._busy = starter, busy
         self._window = parent
@@ -195,8 +201,22 @@ class ModelControl(QObject):
     def _load_anyway(self, path: str) -> None:
         aio.spawn(self._accept(path))
 
+    async def _offer_remedies(self, failed: ModelState, back: str) -> None:
+        """Say again that the model did not fit, with what can be done about it."""
+        choices = await self.memory.choices(failed, self.load)
+        if self._host.state != failed or self._load_notice is None:
+            return
+        if not choices:
+            self._say_refused(f"{failed.error} {NOTHING_HELPS}", back=back)
+            return
+        if back:
+            name = one_line(Path(back).stem, 32)
+            choices += (Choice(f"Back to {name}", partial(self.load, back)),)
+        self._replace(Notice(failed.error, choices=choices))
+
     def _load_now(self, path: str) -> None:
         self._replace(None)
+        self.load_begun.emit(path)
         aio.spawn(self._host.load(path))
 
     def _unload_now(self) -> None:
@@ -228,6 +248,8 @@ class ModelControl(QObject):
             anyway = state.path if state.unproven else ""
             words = state.error or "The model could not be loaded."
             self._say_refused(words, back=back, anyway=anyway)
+            if state.short_of is not None:
+                aio.spawn(self._offer_remedies(state, back))
         elif state.error:
             self._replace(Notice(state.error))
 

@@ -49,6 +49,7 @@ class ModelFinder(QObject):
         self._states: dict[str, State] = {}
         menu = LocalModelsMenu(sources.library, button)
         menu.chosen.connect(control.load)
+        control.memory.look_in(sources.library, self.open)
         button.offer(menu)
         button.find_requested.connect(self.open)
         self._timer = QTimer(self)

@@ -36,12 +36,12 @@ COMMON = (
     Item(
         "repeat_penalty",
         "Repeat penalty",
-        tip="Over 1, a token that the answer has already is less likely; 1 is off.",
+        tip="Over 1, a token that the chat has already is less likely; 1 is off.",
     ),
     Item(
         "presence_penalty",
         "Presence penalty",
-        tip="Takes so much from a token that the answer has already, however often; 0 is off.",
+        tip="Takes so much from a token that the chat has already, however often; 0 is off.",
     ),
     Item("seed", "Seed", tip="The same seed gives the same answer to the same question."),
 )
@@ -67,13 +67,13 @@ REPETITION = (
     Item(
         "frequency_penalty",
         "Frequency penalty",
-        tip="Takes so much from a token for each time that the answer has it; 0 is off.",
+        tip="Takes so much from a token for each time that the chat has it; 0 is off.",
     ),
     Item(
         "repeat_last_n",
         "Penalties look back, tokens",
         special="The whole answer",
-        tip="How many of the answer's last tokens count for the three penalties; 0 is off.",
+        tip="How many of the chat's last tokens count for the three penalties; 0 is off.",
     ),
     Item(
         "dry_multiplier",
@@ -91,13 +91,13 @@ REPETITION = (
         "dry_penalty_last_n",
         "DRY looks back, tokens",
         special="The whole answer",
-        tip="How many of the answer's last tokens are searched for repetitions; 0 is off.",
+        tip="How many of the chat's last tokens are searched for repetitions; 0 is off.",
     ),
     Item(
         "dry_sequence_breakers",
         "DRY, breakers",
         r"Between blanks; \n is a new line, \s a blank.",
-        tip="A token with one of these in it ends a repetition.",
+        tip="Each of these ends a repetition.",
     ),
 )
 MIROSTAT = (

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 from app.chat.events import TurnState
 from app.chat.models import TabState
 from app.ui import icons, marks, states, theme
+from app.ui.model_offer import ModelOffer
 from app.ui.plain import ElidedLabel
 from app.ui.repeat_offer import RepeatOffer
 
@@ -31,6 +32,7 @@ class StateLine(QWidget):
         self._words = ElidedLabel("", "quiet", self)
         self._words.setObjectName("stateText")
         self.offer = RepeatOffer(self)
+        self.model_offer = ModelOffer(self)
         self._room = ElidedLabel("", "quiet", self)
         self._room.setObjectName("contextText")
         # The words give way, the figures do not while there is room for them.
@@ -42,6 +44,7 @@ class StateLine(QWidget):
         layout.addWidget(self._mark, 0)
         layout.addWidget(self._words, 1)
         layout.addWidget(self.offer, 1)
+        layout.addWidget(self.model_offer, 1)
         layout.addWidget(self._room, 0)
 
     def show_turn(self, turn: TurnState) -> None:
@@ -57,11 +60,19 @@ class StateLine(QWidget):
         self._hint.start()
         self._say(words, states.IDLE)
 
-    def show_context(self, used: int, held: int) -> None:
-        """How many tokens the chat has, of those that it may have; 0 when that is not known."""
-        self._room.setText(f"{used:,} of {held:,} tokens" if used and held else "")
+    def show_context(self, used: int, held: int, draft: int = 0) -> None:
+        """How many tokens the chat has, and its draft, of those that it may have; 0 when that is not known."""
+        both = " + ".join(f"{number:,}" for number in (used, draft) if number)
+        self._room.setText(f"{both} of {held:,} tokens" if both and held else "")
+
+    def offer_model(self, words: str, action: str) -> None:
+        """Say that the chat goes on with another model, whenever there is nothing to say of a turn that runs."""
+        self.model_offer.offer(words, action)
+        self._show()
 
     def text(self) -> str:
+        if not self.model_offer.isHidden():
+            return self.model_offer.text()
         return self.offer.text() or self._words.text()
 
     def changeEvent(self, event: QEvent) -> None:
@@ -83,14 +94,18 @@ class StateLine(QWidget):
 
     def _say(self, words: str, turn: TurnState, offer: str = "") -> None:
         """Show the words, or in their place the offer."""
-        self._words.setVisible(not offer)
-        self._room.setVisible(not offer)  # of a narrow line the offer needs all
+        of_model = bool(self.model_offer.text()) and not (
+            turn.busy or offer or self._hint.isActive()
+        )
+        self.model_offer.setVisible(of_model)
+        self._words.setVisible(not offer and not of_model)
+        self._room.setVisible(not offer and not of_model)  # of a narrow line an offer needs all
         self.offer.offer(offer)
         self._words.setText(words)
         self._words.setAccessibleName(words)
         self._shown = turn
         self._show_mark()
-        self._mark.setVisible(turn.state is not TabState.IDLE)
+        self._mark.setVisible(turn.state is not TabState.IDLE and not of_model)
 
     def _show_mark(self) -> None:
         icon = marks.icon(self._shown, swollen=self._swollen)

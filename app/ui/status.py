@@ -1,4 +1,4 @@
-"""The status line: model, device, what the chats do, how fast, and how much came from the cache."""
+"""The status line: model, device, what the chats do, how fast, how much came from the cache, how full the pool is."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
@@ -15,12 +15,15 @@ def describe(model: ModelState, engine: EngineStatus) -> str:
         return "No model"
     name = one_line(model.name or "Model", 60)
     if model.phase is not ModelPhase.READY:
-        return f"{name} · {phase_words(model)}"
+        doing = model.doing[:1].lower() + model.doing[1:]
+        return " · ".join(part for part in (name, phase_words(model), one_line(doing, 60)) if part)
     parts = [name, one_line(model.device, 60), _format(model), _work(engine)]
     if engine.running:
         parts.append(states.speed(engine.tokens_per_second))
     if engine.cached_share is not None:
         parts.append(f"{round(100 * engine.cached_share)} % cached")
+    if engine.cells_total:
+        parts.append(f"pool {round(100 * engine.cells_used / engine.cells_total)} % full")
     return " · ".join(part for part in parts if part)
 
 
@@ -54,6 +57,7 @@ class StatusLine(QFrame):
     """The line at the foot of the window."""
 
     stop_all_requested = Signal()
+    cancel_requested = Signal()
     advice_wanted = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -76,10 +80,17 @@ class StatusLine(QFrame):
         self._stop_all.setProperty("role", "link")
         self._stop_all.clicked.connect(self.stop_all_requested)
         self._stop_all.hide()
+        self._cancel = QPushButton("Cancel", self)
+        self._cancel.setObjectName("cancelLoadButton")
+        self._cancel.setAccessibleName("Cancel loading the model")
+        self._cancel.setProperty("role", "link")
+        self._cancel.clicked.connect(self.cancel_requested)
+        self._cancel.hide()
         layout = QHBoxLayout(self)
         layout.setContentsMargins(theme.GAP_4, 0, theme.GAP_2, 0)
         layout.addWidget(self._text, 1)
         layout.addWidget(self._why, 0)
+        layout.addWidget(self._cancel, 0)
         layout.addWidget(self._stop_all, 0)
 
     def text(self) -> str:
@@ -90,6 +101,9 @@ class StatusLine(QFrame):
         if line != self._text.text():
             self._text.setText(line)
             self._text.setAccessibleName(line)
+        loading = model.phase is ModelPhase.LOADING
+        if loading is self._cancel.isHidden():
+            self._cancel.setVisible(loading)
         if engine.advice != self._advice:
             self._advice = engine.advice
             self._why.setVisible(engine.advice is not None)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.chat.ports import PromptFormat
+from app.chat.prompt_port import PromptFormat
 from app.errors import AppError
 from app.prompting import EDITED, OWN, Rehearsal, TemplateSet
 from app.ui import accessible, aio, geometry, theme

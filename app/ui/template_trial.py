@@ -6,7 +6,7 @@ from typing import Final
 
 from PySide6.QtCore import QObject, Signal
 
-from app.chat.ports import PromptFormat
+from app.chat.prompt_port import PromptFormat
 from app.dialogue import ChatLine
 from app.errors import AppError
 from app.ui import aio

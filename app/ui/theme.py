@@ -282,8 +282,16 @@ QPushButton[role="inline"] {{
     background: transparent; border: 1px solid transparent; border-radius: 6px; color: {accent}; font-weight: 600;
     min-height: {inline}px; padding: 0 6px;
 }}
-QPushButton[role="link"]:hover, QPushButton[role="inline"]:hover {{ background: {hover}; }}
-QPushButton[role="link"]:focus, QPushButton[role="inline"]:focus {{ border-color: {accent}; }}
+QPushButton[role="choice"] {{
+    background: transparent; border: 1px solid transparent; border-radius: 6px; color: {accent}; font-weight: 600;
+    min-height: {link}px; padding: 0 2px; margin-left: -3px;
+}}
+QPushButton[role="link"]:hover, QPushButton[role="inline"]:hover, QPushButton[role="choice"]:hover {{
+    background: {hover};
+}}
+QPushButton[role="link"]:focus, QPushButton[role="inline"]:focus, QPushButton[role="choice"]:focus {{
+    border-color: {accent};
+}}
 
 QToolButton {{ background: transparent; border: 1px solid transparent; border-radius: 6px; padding: 5px; color: {text}; }}
 QToolButton:hover {{ background: {hover}; }}

@@ -8,12 +8,10 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
-    QGuiApplication,
     QKeySequence,
     QResizeEvent,
-    QShortcut,
 )
-from PySide6.QtWidgets import QApplication, QDialog, QMainWindow
+from PySide6.QtWidgets import QDialog, QMainWindow
 
 from app import paths
 from app.chat.model_state import ModelState
@@ -23,13 +21,15 @@ from app.chat.turns import ChatService
 from app.errors import AppError
 from app.settings import Settings
 from app.sizing.planner import Planner
-from app.ui import aio, geometry, keyboard, layout, motion, theme
+from app.ui import aio, geometry, keyboard, layout, motion
 from app.ui.banner import Banner, Notice
 from app.ui.cache_advice import CacheAdvice
+from app.ui.chat_model import ModelSwitch
 from app.ui.chat_settings_dialog import ChatSettingsDialog
 from app.ui.chat_tab import ChatTab
 from app.ui.commands import COMMANDS, ShortcutsDialog
 from app.ui.links import LinkOffer
+from app.ui.memory_help import MemoryHelp
 from app.ui.model_button import ModelButton
 from app.ui.model_control import ModelControl
 from app.ui.model_finder import ModelFinder, Sources
@@ -37,9 +37,11 @@ from app.ui.motion import Pulse
 from app.ui.plain import one_line
 from app.ui.preferences import Preferences
 from app.ui.prompt_control import PromptControl
+from app.ui.scheme import Scheme
 from app.ui.settings_dialog import SettingsDialog
 from app.ui.sidebar import Sidebar
 from app.ui.status import StatusLine
+from app.ui.tab_keys import TabKeys
 from app.ui.tabs import ChatTabs
 from app.ui.workspace import Workspace
 
@@ -78,12 +80,23 @@ class Window(QMainWindow):
         self.workspace = Workspace(
             chat, store, self.tabs, self.sidebar.model, self.banner, self._make_tab
         )
-        self.model = ModelControl(host, preferences, self.banner, starter, self._busy_count, self)
+        self.model = ModelControl(
+            host,
+            preferences,
+            self.banner,
+            starter,
+            self._busy_count,
+            MemoryHelp(self._planner, preferences),
+            self,
+        )
         self.prompts = PromptControl(chat, host, self.tell, self)
         self.links = LinkOffer(self.banner, self)
         self.model_button = ModelButton(starter is not None, self)
         self._finder: ModelFinder | None = None
         self.pulse = Pulse(self)
+        self._switch = ModelSwitch(chat, self.workspace.front_model, self)
+        self._tab_keys = TabKeys(self.tabs, self.focusComposer, self)
+        self._scheme = Scheme(preferences, self)
         self._actions: dict[str, QAction] = {}
         self.setCentralWidget(layout.central(self.sidebar, self.tabs, self.banner, self.status))
         self._add_commands()
@@ -187,10 +200,6 @@ class Window(QMainWindow):
             action.triggered.connect(getattr(self, command.name))
             self.addAction(action)
             self._actions[command.name] = action
-        for number in range(1, 10):
-            shortcut = QShortcut(QKeySequence(f"Ctrl+{number}"), self)
-            shortcut.setObjectName(f"tab{number}Shortcut")
-            shortcut.activated.connect(self._tab_key)
         layout.fill_corners(self.tabs, self.model_button, self._actions)
 
     def _connect(self) -> None:
@@ -201,12 +210,15 @@ class Window(QMainWindow):
         self.sidebar.list.settings_requested.connect(self._ask_chat_settings)
         self.sidebar.model.renamed.connect(self._rename)
         self.status.stop_all_requested.connect(self.stopAll)
+        self.status.cancel_requested.connect(self.model.unload)
         self.status.advice_wanted.connect(self._advice.show)
         self.workspace.busy_changed.connect(self.status.show_busy)
         self.workspace.writing_changed.connect(self.pulse.want)
         self.pulse.beat.connect(self._beat)
         self.workspace.front_changed.connect(self._show_front)
         self.model.state_changed.connect(self._show_model)
+        self.model.state_changed.connect(self._switch.model_changed)
+        self.model.load_begun.connect(self._switch.choose)
         self.model.starter_chosen.connect(self.focusComposer)
         self.banner.left.connect(self.focusComposer)
         self.model_button.starter_requested.connect(self.model.use_starter)
@@ -217,7 +229,6 @@ class Window(QMainWindow):
         self.model.state_changed.connect(self.prompts.model_changed)
         self.tabs.spare_changed.connect(self.model_button.fit)
         self._preferences.changed.connect(self._settings_changed)
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._scheme_changed)
 
     def _make_tab(self, conversation: Conversation) -> ChatTab:
         tab = ChatTab(
@@ -245,12 +256,10 @@ class Window(QMainWindow):
             self.workspace.close(self.workspace.front)
 
     def nextTab(self) -> None:
-        self.tabs.step(1)
-        self._enter_tab()
+        self._tab_keys.step(1)
 
     def previousTab(self) -> None:
-        self.tabs.step(-1)
-        self._enter_tab()
+        self._tab_keys.step(-1)
 
     def stop(self) -> None:
         if self.workspace.front is not None:
@@ -328,19 +337,6 @@ class Window(QMainWindow):
 
     # --- hearing ---------------------------------------------------------------------------------------------
 
-    def _tab_key(self) -> None:
-        sender = self.sender()
-        number = int(sender.objectName()[3])
-        last = self.tabs.count() - 1
-        if number == 9 or number - 1 <= last:
-            self.tabs.setCurrentIndex(last if number == 9 else number - 1)
-            self._enter_tab()
-
-    def _enter_tab(self) -> None:
-        """Keys that lead to a tab lead into it, from wherever beside the tabs they were pressed."""
-        if not keyboard.is_in(self.tabs):
-            self.focusComposer()
-
     @aio.async_slot
     async def _ask_chat_settings(self, conversation_id: int) -> None:
         conversation = self.sidebar.model.conversation(conversation_id)
@@ -384,16 +380,5 @@ class Window(QMainWindow):
         self.status.show_state(self._host.state, self._host.status)
 
     def _settings_changed(self, old: Settings, new: Settings) -> None:
-        if old.theme != new.theme:
-            self._apply_theme()
         if old.when_full != new.when_full:
             self.workspace.show_summaries()
-
-    def _scheme_changed(self) -> None:
-        if self._preferences.current.theme == "system":
-            self._apply_theme()
-
-    def _apply_theme(self) -> None:
-        application = QApplication.instance()
-        if isinstance(application, QApplication):
-            theme.apply(application, self._preferences.current.theme)

@@ -75,6 +75,11 @@ class Workspace(QObject):
         page = self._tabs.currentWidget()
         return page if isinstance(page, ChatTab) else None
 
+    def front_model(self) -> tuple[int, str] | None:
+        """The number of the chat in front, and the model that it goes on with."""
+        front = self.front
+        return None if front is None else (front.id, front.conversation.model)
+
     @property
     def pages(self) -> tuple[ChatTab, ...]:
         """In the order of the tabs."""

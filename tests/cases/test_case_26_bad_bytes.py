@@ -3,12 +3,14 @@
 An error in the log fails a test anyway.
 """
 
+from pathlib import Path
+
 import pytest
 
 from app.wire import FinishReason
 from tests.api.harness import read_stream
 from tests.cases.playing import play
-from tests.cases.whole import answers, open_tabs, served, until
+from tests.cases.whole import RealModel, answers, open_tabs, served, until
 from tests.gui.conftest import Drive
 from tests.gui.desk import close_desk, open_desk
 from tests.played_model import PATH, Made
@@ -74,5 +76,23 @@ def test_the_api_answers_in_utf_8(stream: bool) -> None:
                     message = reply.json["choices"][0]["message"]
                     assert message["content"] == whole
         await made.model.close()
+
+    run(scenario())
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_a_hot_sampler_writes_what_can_be_sent(starter: Path) -> None:
+    """At temperature 2 the model writes stray bytes; a short run of it, for the bytes themselves are played above."""
+
+    async def scenario() -> None:
+        model = await RealModel(starter, pool_tokens=256, sequences=1, batch=64, threads=2).open()
+        body = {"messages": [{"role": "user", "content": "x"}], "temperature": 2.0, "top_k": 0}
+        hot = {**body, "top_p": 1, "min_p": 0, "max_tokens": 24, "ignore_eos": True}
+        async with served(model) as api:
+            stream = read_stream((await api.post({**hot, "seed": 9, "stream": True})).body)
+        assert stream.text.encode().decode() == stream.text
+        assert stream.chunks[-1]["choices"][0]["finish_reason"] == "length"
+        await model.close()
 
     run(scenario())

@@ -8,6 +8,7 @@ from app.chat.ports import Ended, Request, Text
 from app.client.local import LocalModel
 from app.sampling import Sampling
 from app.wire import LoadParams
+from tests.scripted_children import begin
 
 QUESTION = ChatMessage(Role.USER, "Tell me a long tale of the river, the lamp and the garden. " * 3)
 
@@ -71,6 +72,12 @@ def test_a_deleted_chat_leaves_no_file_whether_its_model_is_loaded_or_not(
         await model.unload()
         assert {path.name[0] for path in folder.glob("*/*.state")} == {"2"}
         await model.forget(2)
+        await ask(model, (QUESTION,), owner=3)
+        unloading = begin(model.unload())
+        await asyncio.sleep(0)
+        await model.forget(3)
+        await unloading
+        assert list(folder.glob("*/*.state")) == []
         await model.close()
 
     asyncio.run(scenario())

@@ -15,6 +15,7 @@ import pytest
 
 from app import paths
 from app.engine import process
+from app.errors import MemoryPart
 from app.sampling import Sampling
 from app.wire import (
     PROTOCOL,
@@ -38,16 +39,17 @@ pytestmark = pytest.mark.crash
 WATCHDOG = 60
 Kind = TypeVar("Kind")
 Spawned = tuple["Connection[Any, Any]", BaseProcess]
+Main = Callable[["Connection[Any, Any]", str], None]
 
 
 @pytest.fixture
-def spawn() -> Iterator[Callable[[], Spawned]]:
+def spawn() -> Iterator[Callable[..., Spawned]]:
     started: list[Spawned] = []
 
-    def start() -> Spawned:
+    def start(main: Main = process.main) -> Spawned:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        child = context.Process(target=process.main, args=(theirs, "engine-test"))
+        child = context.Process(target=main, args=(theirs, "engine-test"))
         child.start()
         theirs.close()
         started.append((ours, child))
@@ -103,6 +105,58 @@ def test_a_device_that_is_not_there_is_refused(spawn: Callable[[], Spawned], tin
     assert "no device “CUDA7”" in wait_for(pipe, LoadFailed).reason
 
 
+def main_with_all_modules(connection: "Connection[Any, Any]", name: str) -> None:
+    """An engine whose own program takes no more memory when it loads."""
+    from app.engine import context, core  # noqa: F401
+
+    process.main(connection, name)
+
+
+def leave(child: BaseProcess, more: int) -> None:
+    """Let this child have so many bytes more than it has."""
+    import resource
+
+    pages = int(Path(f"/proc/{child.pid}/statm").read_text().split()[0])
+    limit = pages * resource.getpagesize() + more
+    resource.prlimit(child.pid, resource.RLIMIT_AS, (limit, limit))
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux limits the memory of another process"
+)
+@pytest.mark.parametrize("mmap", [True, False])
+def test_weights_that_find_no_memory_are_told_as_such(
+    spawn: Callable[..., Spawned], starter: Path, *, mmap: bool
+) -> None:
+    pipe, child = spawn(main_with_all_modules)
+    wait_for(pipe, Ready)
+    leave(child, 40 << 20)
+    pipe.send(Load(LoadParams(str(starter), pool_tokens=512, sequences=2, batch=64, mmap=mmap)))
+    failed = wait_for(pipe, LoadFailed)
+    assert failed.short_of is MemoryPart.WEIGHTS
+    assert failed.reason.startswith("There is not enough memory for “")
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux limits the memory of another process"
+)
+def test_a_pool_that_finds_no_memory_is_told_as_such_and_a_smaller_one_fits(
+    spawn: Callable[..., Spawned], tiny: Path
+) -> None:
+    # Each token takes 512 bytes: a gigabyte, and 4 MB.
+    for pool in (2 << 20, 8192):
+        pipe, child = spawn(main_with_all_modules)
+        wait_for(pipe, Ready)
+        leave(child, 400 << 20)
+        pipe.send(Load(LoadParams(str(tiny), pool_tokens=pool, sequences=2, batch=64)))
+        if pool == 8192:
+            assert wait_for(pipe, Loaded).pool_tokens == pool
+        else:
+            failed = wait_for(pipe, LoadFailed)
+            assert failed.short_of is MemoryPart.POOL
+            assert f"a pool of {pool:,} tokens" in failed.reason
+
+
 def test_handshake_load_answer_and_orderly_end(spawn: Callable[[], Spawned], tiny: Path) -> None:
     pipe, child = spawn()
     ready = wait_for(pipe, Ready)
@@ -133,7 +187,9 @@ def test_a_file_that_is_no_model_is_refused_and_the_child_ends(
     path = tmp_path / "notes.gguf"
     path.write_text("shopping list")
     pipe.send(Load(LoadParams(str(path))))
-    assert "not a model in the GGUF format" in wait_for(pipe, LoadFailed).reason
+    failed = wait_for(pipe, LoadFailed)
+    assert "not a model in the GGUF format" in failed.reason
+    assert failed.short_of is None
     child.join(WATCHDOG)
     assert child.exitcode == 0
 

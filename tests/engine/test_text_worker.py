@@ -29,6 +29,7 @@ from tests.tiny_text import (
 
 TEMPLATE = "tokenizer.chat_template"
 SECONDS = 60
+ANOTHER = "Edit this model's prompt template, or choose another model."
 
 
 @dataclass
@@ -142,7 +143,7 @@ def test_a_template_without_end_costs_its_request_only(start: Start, tmp_path: P
     child.load(tiny_vocabulary(tmp_path / "endless.gguf", template=endless))
     lines = tuple(ChatLine("user", text) for text in "abcd")
     failed = child.ask(wire.Render(1, lines))
-    assert failed == wire.TextFailed(1, "The chat template takes too long.")
+    assert failed == wire.TextFailed(1, f"The chat template takes too long. {ANOTHER}")
     assert child.render(ChatLine("user", "a")).tokens
     child.connection.send(wire.Render(1, lines))
     child.connection.close()
@@ -186,7 +187,7 @@ def test_a_template_that_eats_memory_costs_its_request_only(start: Start, tmp_pa
     child = start()
     child.load(tiny_vocabulary(tmp_path / "hungry.gguf", template=hungry))
     failed = child.ask(wire.Render(4, (ChatLine("user", "a"), ChatLine("assistant", "b"))))
-    assert failed == wire.TextFailed(4, "The chat template needs too much memory.")
+    assert failed == wire.TextFailed(4, f"The chat template needs too much memory. {ANOTHER}")
     assert child.render(ChatLine("user", "a")).tokens
 
 

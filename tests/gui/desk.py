@@ -19,6 +19,7 @@ from app import settings
 from app.chat.events import ChatEvent, TurnChanged
 from app.chat.turns import ChatService
 from app.settings import Settings
+from app.sizing.planner import Planner
 from app.store.conversations import SqliteStore, database_path, open_store
 from app.ui.chat_tab import ChatTab
 from app.ui.model_finder import Sources
@@ -126,6 +127,7 @@ async def open_desk(
     starter: Path | None = Path("/models/starter.gguf"),
     wrap: Callable[[SqliteStore], SqliteStore] | None = None,
     sources: Sources | None = None,
+    planner: Planner | None = None,
 ) -> Desk:
     """A window over the store of this test's folder, as a start of the app makes it."""
     store = await open_store(database_path())
@@ -133,7 +135,7 @@ async def open_desk(
     generator, host = generator or FakeGenerator(), host or FakeModelHost()
     preferences = Preferences(current or Settings(), settings.settings_path())
     chat = ChatService(store, generator, lambda: preferences.current)
-    window = Window(chat, store, host, preferences, starter)
+    window = Window(chat, store, host, preferences, starter, planner)
     await window.start()
     if sources is not None:
         window.offer_models(sources)

@@ -1,12 +1,14 @@
 """The notice."""
 
+from functools import partial
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
 from app.errors import ContextFull, StoreError
-from app.ui.banner import Banner, Notice
+from app.ui.banner import Banner, Choice, Notice
 from app.ui.links import LinkOffer
 from app.ui.plain import one_line, tooltip
 from tests.gui.desk import until
@@ -35,6 +37,32 @@ def test_the_newest_is_in_view_and_the_one_before_comes_back(banner):
     assert happened == ["two gone", "undo one"]
     assert banner.text() == ""
     assert banner.isHidden()
+
+
+def buttons(banner):
+    found = banner.findChildren(QPushButton)
+    return [one for one in found if one.isVisibleTo(banner) and one.text()]
+
+
+def test_one_of_several_things_to_do_is_one_click(banner):
+    banner.show()
+    done = []
+    words = ("Use less & less", "Use another")
+    choices = [Choice(text, partial(done.append, text)) for text in words]
+    banner.post(Notice("before", "info", "Undo", act=lambda: done.append("undo")))
+    banner.post(Notice("Too large.", choices=tuple(choices)))
+    assert [one.accessibleName() for one in buttons(banner)] == list(words)
+    order = [banner.findChild(QPushButton, "noticeAction")]
+    for _ in range(3):
+        order.append(order[-1].nextInFocusChain())
+    names = [one.objectName() for one in order[1:]]
+    assert names == ["noticeChoice0", "noticeChoice1", "noticeDismiss"]
+    press(banner, "noticeChoice1")
+    assert done == ["Use another"]
+    assert [one.text() for one in buttons(banner)] == ["Undo"], "the notice before it is back"
+    banner.post(Notice("Too large.", choices=tuple(choices[:1])))
+    press(banner, "noticeChoice0")
+    assert done[1:] == ["Use less & less"]
 
 
 def test_the_same_words_are_not_stacked(banner):

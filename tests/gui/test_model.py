@@ -86,6 +86,19 @@ def test_unloading_and_loading_again(with_desk):
     with_desk(scenario)
 
 
+def test_a_load_says_what_it_does_and_is_cancelled_by_one_click(with_desk):
+    async def scenario(desk):
+        cancel = desk.find(QPushButton, "cancelLoadButton")
+        assert not cancel.isVisible()
+        desk.host.move(phase=ModelPhase.LOADING, fraction=0.43, doing="Reading the model file")
+        assert desk.window.status.text() == "Fake 1B · loading 43 % · reading the model file"
+        desk.click(cancel)
+        await until(lambda: desk.host.unloads == 1)
+        assert not cancel.isVisible()
+
+    with_desk(scenario)
+
+
 def test_answers_are_not_ended_without_asking(with_desk):
     async def scenario(desk):
         await desk.say("hello")
@@ -224,6 +237,8 @@ def test_the_status_line_in_words():
     busy = EngineStatus(4, 1, 2, 118.4, 0.79)
     words = "M · CPU · 4 writing, 1 reading, 2 waiting · 118 tok/s · 79 % cached"
     assert describe(ready, busy) == words
+    full = EngineStatus(cells_used=1_020, cells_total=4_096)
+    assert describe(ready, full) == "M · CPU · idle · pool 25 % full"
     loading = ModelState(ModelPhase.LOADING, name="M", fraction=0.5)
     assert describe(loading, EngineStatus()) == "M · loading 50 %"
 

@@ -68,6 +68,7 @@ class Watched:
         self._house.trace(self.name, self.pid, "is killed by the app: it", why)
         if not self.doom:
             self.doom = "slow"
+            self._house.ends.append(f"The {self.name} was ended because it {why}.")
         self._child.kill(why)
 
     async def stop(self) -> None:
@@ -100,6 +101,8 @@ class House:
     limits: Limits
     faults: list[str] = field(default_factory=list)
     deaths: Counter[str] = field(default_factory=Counter)
+    ends: list[str] = field(default_factory=list)
+    """In words, every end that was neither ordered nor caused by the soak, from when the app knows of it."""
     steps: int = 0
     written: int = 0
     engine: Watched | None = None
@@ -133,6 +136,8 @@ class House:
         self.trace(one.name, one.pid, "died:", death)
         if death.asked:
             return
+        if not one.doom:
+            self.ends.append(str(death))
         # A machine that is busy with other things may keep a child waiting for longer than that.
         starved = not one.doom and death.why.startswith("did not answer")
         self.deaths[one.doom or ("starved" if starved else "of itself")] += 1

@@ -1,6 +1,7 @@
 """Tools in a request: what is accepted, and that everything wrong is named."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,10 +39,28 @@ def test_definitions_and_the_choice_are_taken() -> None:
     (bare,) = request(**function()).toolbox.tools
     assert json.loads(bare.parameters) == {"type": "object", "properties": {}}
     for strict in (True, False, None):
-        assert request(**function(strict=strict, description=None)).toolbox.tools == (bare,)
+        (tool,) = request(**function(strict=strict, description=None)).toolbox.tools
+        assert tool == replace(bare, strict=bool(strict))
     formed = request(tools=[TOOL], tool_choice="none", response_format={"type": "json_object"})
     assert formed.toolbox.closed
     assert formed.form is not None
+
+
+def test_a_call_may_be_demanded() -> None:
+    other = {**TOOL, "function": {**TOOL["function"], "name": "find"}}
+    box = request(tools=[TOOL, other], tool_choice="required").toolbox
+    assert (box.demanded, box.single, box.callable) == (True, False, box.tools)
+    named = {"type": "function", "function": {"name": "find"}}
+    box = request(tools=[TOOL, other], tool_choice=named).toolbox
+    assert (box.demanded, box.single, [tool.name for tool in box.callable]) == (
+        True,
+        True,
+        ["find"],
+    )
+    box = request(tools=[TOOL, other]).toolbox
+    assert not box.bound
+    assert request(**function(strict=True)).toolbox.bound
+    assert not request(**function(strict=True), tool_choice="none").toolbox.bound
 
 
 def test_calls_and_results_are_taken() -> None:
@@ -93,12 +112,12 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((), function(strict="yes"), "tools[0].function.strict"),
     ((), {"tools": [TOOL], "tool_choice": "any"}, "tool_choice"),
     ((), {"tools": [TOOL], "tool_choice": []}, "tool_choice"),
-    ((), {"tools": [TOOL], "tool_choice": "required"}, "tool_choice"),
     ((), {"tool_choice": "required"}, "tool_choice"),
     ((), {"tools": [TOOL], "tool_choice": {"type": "function"}}, "tool_choice.function"),
     ((), {"tools": [TOOL], "tool_choice": {"type": "allowed_tools"}}, "tool_choice.type"),
     ((), {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "x"}}}, "tool_choice.function.name"),
-    ((), {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "look"}}}, "tool_choice"),
+    ((), {"tools": [TOOL], "tool_choice": "required", "ignore_eos": True}, "ignore_eos"),
+    ((), {"tools": [TOOL], "tool_choice": "required", "response_format": {"type": "json_object"}}, "response_format"),
     ((), {"parallel_tool_calls": "no"}, "parallel_tool_calls"),
     ((), {"tools": [TOOL], "logprobs": True}, "logprobs"),
     ((), {"tools": [TOOL], "response_format": {"type": "json_object"}}, "response_format"),

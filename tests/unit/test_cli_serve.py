@@ -6,6 +6,8 @@ import io
 import os
 import signal
 import socket
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -14,10 +16,13 @@ import pytest
 from app.__main__ import main, parser
 from app.api.server import bind
 from app.chat.model_state import Advice, AdviceKind, EngineStatus, ModelPhase
+from app.cli.memory_help import advised_options
 from app.cli.serve import advised, planned, serve
+from app.errors import MemoryPart
 from app.settings import GAPS, Profile
 from app.sizing.machine import Machine
 from app.sizing.planner import Planner
+from app.sizing.profiles import RESERVE, Own
 from app.verdict import CHECKING
 from app.wire import LoadParams
 from tests import tiny_models
@@ -161,6 +166,7 @@ class Model(FakeGenerator):
         self.subscribe = self.host.subscribe
         self.close = self.host.close
         self._end = end
+        self.short_of: MemoryPart | None = None
         self._cancelled = asyncio.Event()
 
     @property
@@ -172,7 +178,8 @@ class Model(FakeGenerator):
         if self._end is None:
             await self._cancelled.wait()
         else:
-            self.host.move(phase=self._end, error="It is not a model.", notes=("a note",))
+            error = "It is not a model."
+            self.host.move(phase=self._end, error=error, notes=("a note",), short_of=self.short_of)
 
     async def unload(self) -> None:
         await self.host.unload()
@@ -247,6 +254,27 @@ def test_a_signal_while_the_model_loads_stops_it_too() -> None:
     code, out = served(model, bind("127.0.0.1", 0), loading, signal.SIGTERM)
     assert (code, out) == (0, "")
     assert (model.host.unloads, model.host.closed) == (1, True)
+
+
+def test_a_model_that_does_not_fit_is_refused_with_the_options_that_fit(
+    talker: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The pool takes 512 bytes for each token: 32 MB of 64, where 20 MB are spare.
+    own = Own(pool_tokens=65_536, sequences=2, kv_type="f16", spill_megabytes=0)
+    planner = Planner(lambda: Machine(RESERVE + (26 << 20), 2))
+    model = Model(end=ModelPhase.FAILED)
+    model.short_of = MemoryPart.POOL
+    remedies = partial(advised_options, planner, "development", own)
+    code = asyncio.run(serve(model, talker, bind("127.0.0.1", 0), remedies=remedies))
+    assert code == 1
+    refusal, pool, packed = capsys.readouterr().err.splitlines()
+    assert refusal == "tutti: It is not a model."
+    tokens = int(pool.removeprefix("tutti: What fits: a smaller pool, --ctx "))
+    more = int(packed.removeprefix("tutti: or: an 8-bit pool, --kv-type q8_0 --ctx "))
+    assert 1024 < tokens < more < 65_536
+    given = replace(own, pool_tokens=tokens), replace(own, pool_tokens=more, kv_type="q8_0")
+    for numbers in given:
+        assert not planner.load(str(talker), "development", numbers).missing
 
 
 def test_a_model_that_cannot_be_used_ends_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """What a death of the engine is to answers, and how it is shown, over children played by the test."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -275,9 +276,15 @@ def test_an_engine_that_dies_in_its_load_has_failed() -> None:
         made.engines.gate = asyncio.Event()
         task = await made.ask("hi")
         made.engine.die()
-        assert (await task)[-1].reason is FinishReason.ERROR
+        end = (await task)[-1]
+        assert isinstance(end, Ended)
+        assert end.reason is FinishReason.ERROR
+        assert end.error == made.model.state.error
         assert made.model.state.phase is ModelPhase.FAILED
-        assert "stopped unexpectedly" in made.model.state.error
+        # What, why, and what to do.
+        assert f"“{Path(PATH).name}” could not be loaded. " in end.error
+        assert "stopped unexpectedly" in end.error
+        assert end.error.endswith("get it again, or choose another model.")
         await turns()
         assert made.texts.last.stops == 1
         await made.model.close()

@@ -86,6 +86,7 @@ def test_breakers_go_to_the_engine_as_flags_and_only_for_dry() -> None:
             await turns(1)
         assert made.submitted[0].breakers == b""
         assert made.submitted[1].breakers == b"\x40" + bytes(32)
+        assert [one.breaker_texts for one in made.submitted] == [(), (b"ab",)]
         await made.model.close()
 
     run(scenario())

@@ -5,10 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engine.dry import MOST, Dry
+from app.engine.dry import MOST, Dry, _common_ends
 from app.sampling import WHOLE, Sampling
 
 VOCABULARY = 8
+PIECES = (b"", b"a", b"b", b"ab", b"c", b"bc", b"x", b"#")
+"""What the tokens write; the first one is a control token, and only the last holds the breaker of one byte."""
+TEXTS = (b"abc", b"bb")
+"""No token holds one of these, but several may."""
 BREAKER = 7
 FLAGS = bytes([0b00000001])
 
@@ -20,19 +24,30 @@ def followed(sampling: Sampling, history: list[int], breakers: bytes = FLAGS) ->
     return dry
 
 
+def broken_at(history: list[int], texts: tuple[bytes, ...]) -> int:
+    """How many tokens there are up to the end of the last breaker."""
+    ends = [index + 1 for index, token in enumerate(history) if token == BREAKER]
+    for start in range(len(history)):
+        for end in range(start + 1, len(history) + 1):
+            pieces = [PIECES[token] for token in history[start:end]]
+            whole = b"".join(pieces)
+            if all(pieces) and any(text in whole for text in texts):
+                ends.append(end)
+                break
+    return max(ends, default=0)
+
+
 def penalties(sampling: Sampling, history: list[int], breakers: bytes = FLAGS) -> list[float]:
     logits = np.zeros(VOCABULARY, np.float32)
     followed(sampling, history, breakers).penalise(logits)
     return (-logits).tolist()
 
 
-def expected(sampling: Sampling, history: list[int]) -> list[float]:
+def expected(sampling: Sampling, history: list[int], texts: tuple[bytes, ...] = ()) -> list[float]:
     """For each token: how many of the last tokens, unbroken, stand before an earlier place of it."""
     back = sampling.dry_penalty_last_n
     window = history if back == WHOLE else history[-back:]
-    tail = window
-    if BREAKER in window:
-        tail = window[len(window) - window[::-1].index(BREAKER) :]
+    tail = history[max(len(history) - len(window), broken_at(history, texts)) :]
     allowed = sampling.dry_allowed_length
     longest = dict.fromkeys(range(VOCABULARY), -1)
     if len(window) > allowed and len(tail) >= allowed:
@@ -60,6 +75,56 @@ def test_the_penalty_grows_with_the_repetition(history: list[int], back: int, al
         dry_multiplier=0.5, dry_base=1.5, dry_allowed_length=allowed, dry_penalty_last_n=back
     )
     assert penalties(sampling, history) == pytest.approx(expected(sampling, history), rel=1e-5)
+
+
+@given(
+    history=st.lists(st.integers(0, 5) | st.just(BREAKER), max_size=30)
+    | st.lists(st.integers(1, 4), max_size=30),
+    back=st.sampled_from([WHOLE, 3, 12]),
+    allowed=st.integers(0, 3),
+    cut=st.integers(0, 30),
+)
+def test_a_breaker_of_several_tokens_ends_a_repetition_too(
+    history: list[int], back: int, allowed: int, cut: int
+) -> None:
+    """Also where part of it is in the prompt."""
+    sampling = Sampling(
+        dry_multiplier=0.5, dry_base=1.5, dry_allowed_length=allowed, dry_penalty_last_n=back
+    )
+    dry = Dry(sampling, FLAGS, VOCABULARY, TEXTS, PIECES.__getitem__)
+    dry.begin(np.array(history[:cut], np.int32))
+    for token in history[cut:]:
+        dry.accept(token)
+    logits = np.zeros(VOCABULARY, np.float32)
+    dry.penalise(logits)
+    assert (-logits).tolist() == pytest.approx(expected(sampling, history, TEXTS), rel=1e-5)
+
+
+def test_a_long_prompt_is_taken_in_at_once() -> None:
+    """As one token after the other, in time that grows with its length and not with its square."""
+    sampling = Sampling(dry_multiplier=0.5, dry_penalty_last_n=500)
+    random = np.random.default_rng(2)
+    for history in (random.integers(0, 3, 700), np.full(600, 3)):
+        slow, quick = (Dry(sampling, FLAGS, VOCABULARY) for _ in range(2))
+        for token in history.tolist():
+            slow.accept(token)
+        quick.begin(history.astype(np.int32))
+        for one, other in zip(slow.repeats(), quick.repeats(), strict=True):
+            assert one.tolist() == other.tolist()
+    assert _common_ends([Counted(3)] * 2_000)[0] == 1
+    assert Counted.comparisons < 3 * 2_000
+
+
+class Counted(int):
+    """A token that counts how often one is compared with another."""
+
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.comparisons += 1
+        return int(self) == other
+
+    __hash__ = int.__hash__
 
 
 def test_a_window_that_has_been_gone_through_many_times_is_as_good_as_new() -> None:

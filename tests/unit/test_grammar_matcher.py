@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from app.grammar.matcher import DEAD, MOST_STACKS, Matcher
-from app.grammar.model import BYTES, Grammar
+from app.grammar.model import BYTES, MARKS, Grammar
 from tests.grammars import any_object, gbnf, keeps
 
 BRACKETS = Grammar(rules=(((~0, 0, ~1), ()),), classes=(((91, 91),), ((93, 93),)))
@@ -28,9 +28,9 @@ def test_a_text_is_kept_symbol_by_symbol() -> None:
 
 
 def test_a_symbol_that_stands_for_a_token_is_no_byte() -> None:
-    grammar = Grammar(rules=(((~0,),),), classes=(((BYTES, BYTES),),), marks=(7,))
+    grammar = Grammar(rules=(((~0,),),), classes=(((MARKS, MARKS),),), marks=(7,))
     matcher = Matcher(grammar)
-    assert matcher.is_over(matcher.advance(matcher.start, [BYTES]))
+    assert matcher.is_over(matcher.advance(matcher.start, [MARKS]))
     assert not any(matcher.following(matcher.start)[:BYTES])
 
 

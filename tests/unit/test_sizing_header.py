@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.errors import ModelError
-from app.sizing.header import read_header
+from app.sizing.footprint import footprint
+from app.sizing.header import Header, read_header
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +53,14 @@ def test_it_counts_vocabularies_and_passes_over_what_is_long(file: Path) -> None
     assert "tokenizer.ggml.token_type" not in header.arrays
     assert len(header.arrays["tokenizer.ggml.scores"]) == 3000
     assert "tokenizer.chat_template" not in header.values
+
+
+def test_an_array_that_is_not_of_whole_numbers_says_nothing_of_layers() -> None:
+    values = {"general.architecture": "llama"}
+    for told in ((float("nan"), 1.0), (1, 2.5), (float("inf"),) * 2):
+        header = Header(values, arrays={"llama.attention.head_count": told})
+        assert header.by_layer("attention.head_count", 2, 5) == (5, 5)
+        assert footprint(header, 1_000).weights == 1_000
 
 
 def test_a_truth_value_is_no_number(file: Path) -> None:

@@ -367,6 +367,44 @@ def test_a_file_of_the_first_shape_gets_the_new_columns(path: Path) -> None:
     with_store(path, scenario)
 
 
+def test_chats_from_before_models_were_kept_go_on_with_any(path: Path) -> None:
+    async def old() -> None:
+        database = Database(path)
+        await database.open(STEPS[:4])
+        await database.write(
+            lambda db: (
+                db.execute(
+                    "INSERT INTO conversations (title, created, updated) VALUES ('Old', 1, 1)"
+                )
+                and None
+            )
+        )
+        await database.close()
+
+    asyncio.run(old())
+
+    async def scenario(store: SqliteStore) -> None:
+        (old,) = await store.conversations()
+        new = await store.create_conversation()
+        assert (old.title, old.model, new.model) == ("Old", "", "")
+        await store.set_model(old.id, "/models/a b.gguf")
+        await store.set_model(new.id, "/models/\udcff.gguf")
+        await store.set_model(99, "/models/of-nobody.gguf")
+        found = {one.id: one for one in await store.conversations()}
+        assert found[old.id].model == "/models/a b.gguf"
+        assert found[old.id].updated == old.updated, "the chat itself did not change"
+        assert found[new.id].model == "/models/\ufffd.gguf"
+
+    with_store(path, scenario)
+
+    async def after_a_restart(store: SqliteStore) -> None:
+        found = await store.conversation(1)
+        assert found is not None
+        assert found.model == "/models/a b.gguf"
+
+    with_store(path, after_a_restart)
+
+
 def test_ids_that_were_damaged_are_none() -> None:
     assert rows.unpacked(rows.packed((1, 2, 3))) == (1, 2, 3)
     assert rows.unpacked(b"\x01\x00\x00") == ()

@@ -4,6 +4,7 @@ import pytest
 
 from app.errors import TextError
 from app.text.control import ControlToken, ControlTokens
+from app.text.limits import TEMPLATE_SECONDS, limited_time
 from app.text.marks import Locator, Place, break_control, private_characters, remove_breakers
 from app.text.template import ChatTemplate
 
@@ -48,6 +49,13 @@ def test_contents_are_found(
     source: str, contents: tuple[str, ...], text: str, places: list[tuple[int, str]]
 ) -> None:
     assert locate(source, *contents) == (text, places)
+
+
+def test_thousands_of_contents_are_found_in_the_time_of_one_request() -> None:
+    contents = ["hello", "\ue000"] * 8_000
+    with limited_time(TEMPLATE_SECONDS):
+        _, places = locate(PLAIN, *contents)
+    assert places == list(enumerate(contents))
 
 
 def test_white_space_that_only_some_roles_keep() -> None:

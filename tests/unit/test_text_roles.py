@@ -3,6 +3,7 @@
 import pytest
 
 from app.dialogue import ChatLine
+from app.text.limits import TEMPLATE_SECONDS, limited_time
 from app.text.roles import Turn, variants
 
 
@@ -23,6 +24,14 @@ def test_equal_roles_are_merged_and_system_messages_folded() -> None:
         [("system", (0,)), ("user", (1, 2))],
         [("user", (0, 1, 2))],
     ]
+
+
+def test_thousands_of_equal_roles_are_merged_in_the_time_of_one_request() -> None:
+    count = 40_000
+    with limited_time(TEMPLATE_SECONDS):
+        plain, merged = arranged(*["user"] * count)
+    assert len(plain) == count
+    assert merged == [("user", tuple(range(count)))]
 
 
 def test_an_assistant_that_speaks_first_is_preceded_by_the_user() -> None:

@@ -77,6 +77,7 @@ def test_contents_may_be_lists_of_parts() -> None:
         "{{ [1] * 2000000000 }}",
         "{{ 9 ** 999999999 }}",
         "{{ [1, 2][9] + 1 }}",
+        "{{ 'inf' | float | int }}",
         "x" * (MAX_TEMPLATE + 1),
         "{{ " + "(" * 3000 + ")" * 3000 + " }}",
         "".join("{% unknown" + str(n) + " %}" for n in range(20)),
@@ -92,6 +93,10 @@ def test_refusals_and_attacks_fail_with_plain_words(source: str) -> None:
 def test_the_templates_own_words_are_told() -> None:
     with pytest.raises(TemplateFailed, match="roles must alternate"):
         render("{{ raise_exception('roles must alternate') }}")
+
+
+def test_halves_of_pairs_that_a_template_writes_are_replaced() -> None:
+    assert render("a{{ '\\ud83d' }}\udcff{{ messages[0].content }}") == "a\ufffd\ufffdhi"
 
 
 def test_a_template_that_keeps_writing_is_stopped() -> None:

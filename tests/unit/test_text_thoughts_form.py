@@ -6,7 +6,7 @@ import pytest
 
 from app.dialogue import ChatLine, ThoughtTags
 from app.grammar.matcher import DEAD, Matcher
-from app.grammar.model import BYTES, Constrain, Constrained, Form, FormRefused, Grammar, Kind
+from app.grammar.model import MARKS, Constrain, Constrained, Form, FormRefused, Grammar, Kind
 from app.text.control import ControlToken, ControlTokens
 from app.text.grammar.forms import grammar_of
 from app.text.session import TextSession
@@ -31,7 +31,7 @@ def symbols(grammar: Grammar, *parts: str | int) -> list[int]:
     """Texts as bytes, token numbers as the symbols that stand for them."""
     found: list[int] = []
     for part in parts:
-        found += part.encode() if isinstance(part, str) else [BYTES + grammar.marks.index(part)]
+        found += part.encode() if isinstance(part, str) else [MARKS + grammar.marks.index(part)]
     return found
 
 

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from app import modelfile
+from app import modelfile, wire
+from app.dialogue import ChatLine
 from app.errors import ModelError
+from app.text.session import TextSession
 from app.text.vocabulary import LlamaVocabulary
 from tests.tiny_text import (
     CHATML,
@@ -124,6 +126,20 @@ def test_a_damaged_file_and_one_without_vocabulary_are_refused(tiny: Path, tmp_p
     )
     with pytest.raises(ModelError, match="from-the-future"):
         LlamaVocabulary(unknown)
+
+
+def test_a_table_without_tokens_for_a_text_costs_that_text_only(tiny: Path, tmp_path: Path) -> None:
+    # Read as one of this kind, a byte-level vocabulary spells some characters otherwise.
+    changes = {"tokenizer.ggml.model": text_value("rwkv")}
+    session = TextSession(with_metadata(tiny, tmp_path / "other.gguf", changes))
+    words = "has no token for a part of this text"
+    rendered = session.render(wire.Render(1, (ChatLine("user", "hello \U0001f600"),)))
+    assert isinstance(rendered, wire.TextFailed)
+    assert words in rendered.reason
+    counted = session.count(wire.Tokenize(2, "\U0001f600"))
+    assert isinstance(counted, wire.TextFailed)
+    assert words in counted.reason
+    assert session.count(wire.Tokenize(3, "hello")) == wire.Tokenized(3, 1)
 
 
 def test_closing_twice_is_fine(tiny: Path) -> None:

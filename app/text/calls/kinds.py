@@ -49,14 +49,17 @@ def _of_schema(schema: object) -> dict[str, Kind]:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return {}
-    return {name: kind for name, value in properties.items() if (kind := _kind(value)) is not None}
+    return {
+        name: kind for name, value in properties.items() if (kind := kind_of(value)) is not Kind.ANY
+    }
 
 
-def _kind(schema: object) -> Kind | None:
+def kind_of(schema: object) -> Kind:
+    """What a parameter of this schema is."""
     types = _types(schema)
     if types == {"string"}:
         return Kind.TEXT
-    return Kind.TEXT_OR_NULL if types == {"string", "null"} else None
+    return Kind.TEXT_OR_NULL if types == {"string", "null"} else Kind.ANY
 
 
 def _types(schema: object) -> set[str]:

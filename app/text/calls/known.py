@@ -20,12 +20,16 @@ from app.text.calls.literal_calls import Signs
 from app.text.calls.tag_calls import Tags
 
 _FUNCTION = "<function="
-_FUNCTION_TAGS = Tags("<parameter=", ">", "</parameter>", ("</function>",), padded=True)
-_PAIRS = Tags("<arg_key>", "</arg_key>", "</arg_value>", ("</tool_call>",), apart="<arg_value>")
-_DSML = "\uff5cDSML\uff5c"
+FUNCTION_TAGS = Tags("<parameter=", ">", "</parameter>", ("</function>",), padded=True)
+PAIRS = Tags("<arg_key>", "</arg_key>", "</arg_value>", ("</tool_call>",), apart="<arg_value>")
+DSML = "\uff5cDSML\uff5c"
 
 
-def _deepseek(name: str) -> str:
+GEMMA = Signs("{", ":", "}", quote='<|"|>')
+
+
+def deepseek(name: str) -> str:
+    """A control token of DeepSeek's."""
     return f"<\uff5ctool\u2581{name}\uff5c>"
 
 
@@ -48,22 +52,22 @@ FORMS: Mapping[str, Form] = {
         lists=True,
     ),
     "deepseek": HeadedForm(
-        (_deepseek("call\u2581begin"),),
-        (_deepseek("calls\u2581begin"), _deepseek("calls\u2581end")),
-        in_thoughts=(_deepseek("calls\u2581begin"), _deepseek("call\u2581begin")),
-        separators=(_deepseek("sep"),),
-        closings=(_deepseek("call\u2581end"),),
+        (deepseek("call\u2581begin"),),
+        (deepseek("calls\u2581begin"), deepseek("calls\u2581end")),
+        in_thoughts=(deepseek("calls\u2581begin"), deepseek("call\u2581begin")),
+        separators=(deepseek("sep"),),
+        closings=(deepseek("call\u2581end"),),
         last=True,
     ),
     "dsml": TagForm(
-        (f'<{_DSML}invoke name="',),
+        (f'<{DSML}invoke name="',),
         tuple(
-            f"<{slash}{_DSML}{name}>"
+            f"<{slash}{DSML}{name}>"
             for name in ("function_calls", "tool_calls")
             for slash in ("", "/")
         ),
         named=">",
-        tags=Tags(f'<{_DSML}parameter name="', ">", f"</{_DSML}parameter>", (f"</{_DSML}invoke>",)),
+        tags=Tags(f'<{DSML}parameter name="', ">", f"</{DSML}parameter>", (f"</{DSML}invoke>",)),
     ),
     "kimi": HeadedForm(
         ("<|tool_call_begin|>",),
@@ -101,15 +105,15 @@ FORMS: Mapping[str, Form] = {
         ("<seed:tool_call>",),
         closing="</seed:tool_call>",
         begins=_FUNCTION,
-        function=_FUNCTION_TAGS,
-        pairs=_PAIRS,
+        function=FUNCTION_TAGS,
+        pairs=PAIRS,
     ),
     BLOCK: BlockForm(
         ("<tool_call>", _FUNCTION),
         closing="</tool_call>",
         begins=_FUNCTION,
-        function=_FUNCTION_TAGS,
-        pairs=_PAIRS,
+        function=FUNCTION_TAGS,
+        pairs=PAIRS,
     ),
     "python": LiteralForm(
         ("<|tool_call_start|>",),
@@ -120,7 +124,7 @@ FORMS: Mapping[str, Form] = {
         ("<|tool_call>call:",),
         in_thoughts=("<|tool_call>",),
         closing="<tool_call|>",
-        signs=Signs("{", ":", "}", quote='<|"|>'),
+        signs=GEMMA,
     ),
     "lines": LineForm((">>>",), at_start=True),
     "bare": BareForm(("<|python_tag|>",), at_start=True),

@@ -27,7 +27,7 @@ _MOST_SHOWN = 20_000
 _ASKED = "What is the probe question?"
 _RESULT = "The probe result."
 _ARGUMENTS = {"place": "Oz", "count": 2}
-_TOOLS = tuple(
+TOOLS = tuple(
     Tool(
         name,
         f"Describes {name}.",
@@ -44,7 +44,8 @@ _TOOLS = tuple(
     )
     for name in ("probe_tool", "probe_other")
 )
-_KINDS: Kinds = {tool.name: {} for tool in _TOOLS}
+"""What a template is shown."""
+_KINDS: Kinds = {tool.name: {} for tool in TOOLS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +69,30 @@ def learn(template: ChatTemplate, control: ControlTokens) -> Learned:
     return Learned(calling=_named(_spoken_of(template, control), control))
 
 
+def shown(template: ChatTemplate, learned: Learned, count: int) -> str:
+    """What a template that knows tools writes behind a question: so many calls, and what follows them."""
+    probe, style = _Probe(template), learned.style or Style()
+    return _behind(probe.talk(count, style))
+
+
 class _Probe:
     """Renders conversations with calls; "" where the template refuses."""
 
     def __init__(self, template: ChatTemplate) -> None:
         self._template = template
-        self._told = {**names(Wishes()), "tools": tool_values(_TOOLS, str)}
+        self._told = {**names(Wishes()), "tools": tool_values(TOOLS, str)}
 
     def shows_tools(self) -> bool:
         """Whether the definitions come out."""
         text = self._render([_question()])
-        return all(tool.name in text for tool in _TOOLS)
+        return all(tool.name in text for tool in TOOLS)
 
     def form(self, style: Style) -> str:
         """The name of the form in which a call comes out, "" where that is not known or the result does not."""
         text = self._render(_talk(1, style))
         if _ASKED not in text or _RESULT not in text:
             return ""
-        behind = text[text.rindex(_ASKED) + len(_ASKED) :]
+        behind = _behind(text)
         opened = self._render([_question()])
         answer = text[common_start(text, opened) :]
         for name, form in FORMS.items():
@@ -95,16 +102,24 @@ class _Probe:
                 return name
         return ""
 
+    def talk(self, count: int, style: Style) -> str:
+        """A question, so many calls and their results."""
+        return self._render(_talk(count, style))
+
     def shows_two(self, style: Style) -> bool:
         """Whether a message may hold two calls."""
         text = self._render(_talk(2, style))
-        return _TOOLS[1].name in text[text.rfind(_ASKED) :]
+        return TOOLS[1].name in text[text.rfind(_ASKED) :]
 
     def _render(self, messages: Sequence[Mapping[str, object]]) -> str:
         try:
             return self._template.render(messages, self._told)
         except TemplateFailed:
             return ""
+
+
+def _behind(text: str) -> str:
+    return text[text.rindex(_ASKED) + len(_ASKED) :]
 
 
 def _question() -> dict[str, object]:
@@ -115,7 +130,7 @@ def _talk(count: int, style: Style) -> list[dict[str, object]]:
     """A question, so many calls in one message, and their results."""
     calls = [
         ToolCall(f"call_{index:024}", tool.name, json.dumps(_ARGUMENTS))
-        for index, tool in enumerate(_TOOLS[:count])
+        for index, tool in enumerate(TOOLS[:count])
     ]
     answer: dict[str, object] = {
         "role": "assistant",
@@ -144,7 +159,7 @@ def _reads(form: Form, text: str) -> bool:
     told = [*split.feed(text), *split.flush()]
     calls = [one.name for one in told if isinstance(one, CallBegun)]
     whole = sum(isinstance(one, CallDone) for one in told)
-    if calls != [_TOOLS[0].name] or whole != 1:
+    if calls != [TOOLS[0].name] or whole != 1:
         return False
     arguments = "".join(one.text for one in told if isinstance(one, CallMore))
     return bool(json.loads(arguments) == _ARGUMENTS)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from app.errors import FormError
-from app.grammar.model import BYTES, Alternative, Grammar, Range
+from app.grammar.model import MARKS, Alternative, Grammar, Range
 from app.text.grammar import characters
 from app.text.grammar.analysis import check
 from app.text.grammar.factor import factored
@@ -58,7 +58,7 @@ class Builder:
 
     def mark(self, token: int) -> int:
         """The number of the symbol that stands for a control token."""
-        return BYTES + self._marks.setdefault(token, len(self._marks))
+        return MARKS + self._marks.setdefault(token, len(self._marks))
 
     def symbols(self, ranges: Iterable[Range]) -> int:
         """One symbol of these, as an item."""

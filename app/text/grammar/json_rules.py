@@ -18,8 +18,8 @@ DEPTH = 24
 """How deep lists and objects of a value lie within each other where nothing is said of it."""
 
 _INDENT = 20
-_PLAIN = others([(0x01, 0x1F), (0x22, 0x22), (0x5C, 0x5C), (0x7F, 0x7F), (0xD800, 0xDFFF)])
-"""What needs no escape and is a character: half surrogates are none."""
+_ESCAPED: Ranges = ((0x01, 0x1F), (0x22, 0x22), (0x5C, 0x5C), (0x7F, 0x7F), (0xD800, 0xDFFF))
+"""What needs an escape; half surrogates are no characters."""
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
 _HALF = re.compile("[\ud800-\udfff]")
 _LONGEST_KEY = 200
@@ -27,10 +27,15 @@ _HEX: Ranges = ((48, 57), (65, 70), (97, 102))
 
 
 class JsonRules:
-    """Each rule is made when it is first wanted."""
+    """Each rule is made when it is first wanted.  The `barred` character stands in strings only by its number."""
 
-    def __init__(self, builder: Builder) -> None:
+    escapes = '"\\/bfnrt'
+    """Signs that may follow a backslash."""
+
+    def __init__(self, builder: Builder, barred: str = "") -> None:
         self.builder = builder
+        self._barred = barred
+        self._free = others([*_ESCAPED, *((ord(sign), ord(sign)) for sign in barred)])
         self._values: list[int] = []
 
     @cached_property
@@ -55,6 +60,8 @@ class JsonRules:
     def letter(self) -> int:
         """One character of a string, in any of the ways to write it."""
         build = self.builder
+        if not self.escapes:
+            return build.characters(self._free)
         digit = build.characters(_HEX)
         anything = build.characters([(48, 57), (65, 67), (69, 70), (97, 99), (101, 102)])
         d = build.characters([(68, 68), (100, 100)])
@@ -66,9 +73,9 @@ class JsonRules:
             (d, build.characters([(48, 55)]), digit, digit),
             (*high, *low),
         )
-        sign = build.characters([(ord(sign),) * 2 for sign in '"\\/bfnrt'])
+        sign = build.characters([(ord(sign),) * 2 for sign in self.escapes])
         escape = build.choice("letter", (sign,), (*build.text("u"), code))
-        return build.choice("letter", (build.characters(_PLAIN),), (*build.text("\\"), escape))
+        return build.choice("letter", (build.characters(self._free),), (*build.text("\\"), escape))
 
     @cached_property
     def string(self) -> int:
@@ -84,11 +91,11 @@ class JsonRules:
     def one_of(self, ranges: Iterable[tuple[int, int]]) -> int:
         """One character of these in a string: as itself, or by its short escape where it needs one."""
         wanted = joined(ranges)
-        plain = without(wanted, others(_PLAIN))
+        plain = without(wanted, others(self._free))
         escaped = [
             self.builder.text(escape)
             for sign, escape in _SHORT.items()
-            if any(low <= ord(sign) <= high for low, high in wanted)
+            if escape[1] in self.escapes and any(low <= ord(sign) <= high for low, high in wanted)
         ]
         if not escaped:
             return self.builder.characters(plain)
@@ -157,6 +164,10 @@ class JsonRules:
     def pair(self, key: Row, value: int) -> Row:
         return (*key, self.space, *self.builder.text(":"), self.space, value, self.space)
 
+    def member(self, name: str, value: int) -> Row:
+        """A member of an object."""
+        return self.pair(self.key(name), value)
+
     def braced(self, row: Row) -> Row:
         return (*self.builder.text("{"), self.space, *row, *self.builder.text("}"))
 
@@ -168,7 +179,13 @@ class JsonRules:
         text = json.dumps(value, ensure_ascii=False)
         if _HALF.search(text):
             text = json.dumps(value)
+        for sign in self._barred:
+            text = text.replace(sign, f"\\u{ord(sign):04x}")
         return self.builder.text(text)
+
+    def key(self, name: str) -> Row:
+        """The name of a member."""
+        return self.constant(name)
 
     def other_key(self, names: Sequence[str]) -> Row:
         """A key that is none of these: without escapes, for with them a name can be written in many ways."""
@@ -177,7 +194,7 @@ class JsonRules:
     @cached_property
     def _plain(self) -> int:
         """Any characters that need no escape."""
-        plain = self.builder.characters(_PLAIN)
+        plain = self.builder.characters(self._free)
         again = self.builder.reserve("key")
         self.builder.define(again, (plain, again), ())
         return again
@@ -193,10 +210,10 @@ class JsonRules:
             if len(name) > at:
                 heads.setdefault(name[at], []).append(name)
         taken = [(ord(sign), ord(sign)) for sign in heads]
-        rows: list[Row] = [(self.builder.characters(without(_PLAIN, taken)), self._plain)]
+        rows: list[Row] = [(self.builder.characters(without(self._free, taken)), self._plain)]
         if all(len(name) > at for name in names):
             rows.append(())
         for sign, some in heads.items():
-            if without([(ord(sign),) * 2], others(_PLAIN)):
+            if without([(ord(sign),) * 2], others(self._free)):
                 rows.append((*self.builder.text(sign), self._not_these(some, at + 1)))
         return self.builder.choice("key", *rows)

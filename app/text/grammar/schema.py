@@ -23,7 +23,7 @@ MAX_DEPTH = 64
 MAX_CHOICES = 2_000
 """Values of one `enum`, properties of one object, schemas of one `anyOf`."""
 
-_NOTES = frozenset(
+NOTES = frozenset(
     {
         "$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "default", "example", "examples",
         "deprecated", "readOnly", "writeOnly", "discriminator",
@@ -69,44 +69,50 @@ _FORMATS = {
 }
 
 Schema = Mapping[str, object]
+Member = Callable[[str, int], Row]
+"""How a member of an object is written, by its name and the rule of its value."""
 
 
 def read(schema: object, builder: Builder) -> int:
     """The rule for a value of this schema; raises FormError with the place of what is wrong."""
-    return _Reader(schema, builder).rule(schema, "#", 0)
+    return Reader(schema, JsonRules(builder)).rule(schema)
 
 
-class _Reader:
-    def __init__(self, whole: object, builder: Builder) -> None:
+class Reader:
+    """Of the schemas within one, `whole`; values are written by the rules `json`."""
+
+    def __init__(self, whole: object, json: JsonRules) -> None:
         self._whole = whole
-        self._builder = builder
-        self._json = JsonRules(builder)
+        self._builder = json.builder
+        self._json = json
         self._referred: dict[str, int] = {}
 
-    def rule(self, schema: object, place: str, depth: int) -> int:
+    def rule(self, schema: object, place: str = "#", depth: int = 0) -> int:
+        """The rule for a value of this schema, which stands at this place; raises FormError."""
         if depth > MAX_DEPTH:
             raise FormError(f"More than {MAX_DEPTH} schemas lie within each other.")
         if schema is True or schema == {}:
             return self._json.any_value()
         if not isinstance(schema, dict):
             raise self._wrong(place, "a schema must be an object, or true")
-        self._check_names(schema, place)
+        self.check_names(schema, place)
         for name in _WHOLE:
             if name in schema:
                 return self._standing_alone(name, schema, place, depth)
         rules = [self._typed(kind, schema, place, depth) for kind in _types(schema, place)]
         return rules[0] if len(rules) == 1 else self._any(rules)
 
-    def _check_names(self, schema: Schema, place: str) -> None:
+    def check_names(self, schema: Schema, place: str = "#") -> None:
+        """Raises FormError for a keyword that cannot be promised."""
         for name in schema:
-            if name not in _UNDERSTOOD and name not in _NOTES:
+            if name not in _UNDERSTOOD and name not in NOTES:
                 raise self._wrong(place, f"'{name[:80]}' is not supported")
 
     # --- what stands alone -----------------------------------------------------------------------------------
 
     def _standing_alone(self, name: str, schema: Schema, place: str, depth: int) -> int:
         beside = {"type"} if name in ("const", "enum") else set()
-        other = next((key for key in schema if key not in _NOTES | beside | {name}), None)
+        other = next((key for key in schema if key not in NOTES | beside | {name}), None)
         if other is not None:
             raise self._wrong(place, f"'{other}' beside '{name}' is not supported")
         value = schema[name]
@@ -189,6 +195,11 @@ class _Reader:
             raise self._wrong(place, error.what.rstrip(".")) from error
 
     def _object(self, schema: Schema, place: str, depth: int) -> int:
+        row = self.members(schema, self._json.member, place, depth)
+        return self._builder.choice("object", self._json.braced(row))
+
+    def members(self, schema: Schema, member: Member, place: str = "#", depth: int = 0) -> Row:
+        """The members of an object of this schema, without what stands around them; raises FormError."""
         inner = schema.get("properties", {})
         if not isinstance(inner, dict) or len(inner) > MAX_CHOICES:
             raise self._wrong(place, f"'properties' must be an object of at most {MAX_CHOICES:,}")
@@ -198,8 +209,8 @@ class _Reader:
         names = [*inner, *(str(name) for name in required if name not in inner)]
         more = schema.get("additionalProperties", not names)
         pairs = [
-            self._json.pair(
-                self._json.constant(name),
+            member(
+                name,
                 self.rule(inner.get(name, True), f"{place}/properties/{name[:80]}", depth + 1),
             )
             for name in names
@@ -210,7 +221,7 @@ class _Reader:
             rest = self._json.pair(self._json.other_key(names), value)
         needed = set(required)
         must = [name in needed for name in names]
-        return self._builder.choice("object", self._json.braced(self._members(pairs, must, rest)))
+        return self._members(pairs, must, rest)
 
     def _members(self, pairs: list[Row], must: list[bool], rest: Row | None) -> Row:
         """The members of an object, from the last one to the first.
@@ -273,6 +284,8 @@ class _Reader:
             raise self._wrong(place, "'maxLength' is smaller than 'minLength'")
         form, look = schema.get("format"), schema.get("pattern")
         if form is None and look is None:
+            if not least and most is None:
+                return self._json.string
             return self._builder.choice(
                 "string", self._json.quoted(self._json.letters(least, most))
             )

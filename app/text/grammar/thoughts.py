@@ -1,15 +1,30 @@
 """What a model thinks before it answers, as rules: free, up to the tag that ends it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from app.dialogue import ThoughtTags
-from app.grammar.model import BYTES
 from app.text.control import ControlTokens
 from app.text.grammar.builder import Builder, Row
-from app.text.grammar.characters import without
+from app.text.grammar.watch import Awaited, Watch
 
 _GAP = 4
 """Characters of white space that may stand before an opening tag and behind a closing one."""
+
+
+def symbols(builder: Builder, control: ControlTokens, text: str) -> tuple[int, ...]:
+    """A text with the control tokens in it as symbols of their own."""
+    found: list[int] = []
+    at = 0
+    for match in control.pick(text, lambda _start, _end: True):
+        found += text[at : match.start].encode()
+        found.append(builder.mark(match.token))
+        at = match.end
+    return (*found, *text[at:].encode())
+
+
+def exactly(builder: Builder, wanted: Iterable[int]) -> Row:
+    """These symbols, one after the other."""
+    return tuple(builder.symbols([(symbol, symbol)]) for symbol in wanted)
 
 
 class Thoughts:
@@ -27,48 +42,21 @@ class Thoughts:
         blank = build.characters([(9, 10), (13, 13), (32, 32)])
         gap = build.choice("gap", build.repeat((blank,), 0, _GAP, "gap"))
         if opened is not None:
-            return [(self._until(self._symbols(opened.closing)), gap, answer)]
+            return [(self._until(opened.closing), gap, answer)]
         rows: list[Row] = [(answer,)]
         for pair in tags:
-            opening = self._exactly(self._symbols(pair.opening.strip()))
-            rows.append((gap, *opening, self._until(self._symbols(pair.closing)), gap, answer))
+            opening = self._exactly(pair.opening.strip())
+            rows.append((gap, *opening, self._until(pair.closing), gap, answer))
             if pair.answer:
-                rows.append((*self._exactly(self._symbols(pair.answer)), gap, answer))
+                rows.append((*self._exactly(pair.answer), gap, answer))
         return rows
 
-    def _symbols(self, text: str) -> list[int]:
-        symbols: list[int] = []
-        at = 0
-        for match in self._control.pick(text, lambda _start, _end: True):
-            symbols += text[at : match.start].encode()
-            symbols.append(self._builder.mark(match.token))
-            at = match.end
-        return [*symbols, *text[at:].encode()]
+    def _exactly(self, text: str) -> Row:
+        return exactly(self._builder, symbols(self._builder, self._control, text))
 
-    def _exactly(self, symbols: Iterable[int]) -> Row:
-        return tuple(self._builder.symbols([(symbol, symbol)]) for symbol in symbols)
-
-    def _until(self, closing: Sequence[int]) -> int:
-        """Anything up to and with `closing`: one rule for each number of its symbols that were just seen."""
-        build = self._builder
-        states = [build.reserve("thoughts") for _ in closing]
-        wanted = sorted(set(closing))
-        last = max(BYTES - 1, *closing)
-        others = without([(0, last)], [(symbol, symbol) for symbol in wanted])
-        for seen, state in enumerate(states):
-            rows: list[Row] = [(build.symbols(others), states[0])]
-            for symbol in wanted:
-                after = _overlap(closing, [*closing[:seen], symbol])
-                item = build.symbols([(symbol, symbol)])
-                rows.append((item,) if after == len(closing) else (item, states[after]))
-            build.define(state, *rows)
-        return states[0]
-
-
-def _overlap(closing: Sequence[int], seen: Sequence[int]) -> int:
-    """The length of the longest end of `seen` that begins `closing`."""
-    return next(
-        size
-        for size in range(min(len(seen), len(closing)), -1, -1)
-        if list(seen[len(seen) - size :]) == list(closing[:size])
-    )
+    def _until(self, closing: str) -> int:
+        """Anything up to and with `closing`."""
+        end = Awaited(symbols(self._builder, self._control, closing), ())
+        watch = Watch(self._builder, [end])
+        watch.define()
+        return watch.start
