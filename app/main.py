@@ -105,6 +105,7 @@ def _log_message(kind: "QtMsgType", _: "QMessageLogContext", message: str) -> No
 
 async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: str) -> int:
     from app.chat.turns import ChatService
+    from app.client import trust
     from app.client.local import LocalModel
     from app.store.conversations import database_path, open_store
     from app.ui import aio, fatal
@@ -134,6 +135,7 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
         path=loaded.settings.model_path,
         states_folder=states_folder(),
         overrides=Overrides(templates_dir()),
+        trust=trust.here(),
     )
     chat = ChatService(store, host, lambda: preferences.current)
     window = Window(chat, store, host, preferences, paths.starter_model(), planner)
