@@ -2,6 +2,7 @@
 
     AppError                      the world's fault; carries words for the user
     |- ModelError                 a model file cannot be used
+    |  |- Unproven                its check did not come to an end; the user may have it loaded all the same
     |  `- OutOfMemory             it does not fit into the memory that there is
     |- TextError                  a template or a text cannot be turned into tokens
     |- FormError                  the form asked for an answer (a grammar, a JSON schema) cannot be had
@@ -43,6 +44,10 @@ class AppError(Exception):
 
 class ModelError(AppError):
     """A model file cannot be used."""
+
+
+class Unproven(ModelError):
+    """The check of a model file ended for want of time or memory: the user may have it loaded all the same."""
 
 
 class MemoryPart(StrEnum):

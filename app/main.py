@@ -107,6 +107,7 @@ def _log_message(kind: "QtMsgType", _: "QMessageLogContext", message: str) -> No
 
 async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: str) -> int:
     from app.chat.turns import ChatService
+    from app.client import trust
     from app.client.local import LocalModel
     from app.store.conversations import database_path, open_store
     from app.ui import aio, fatal
@@ -136,6 +137,7 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
         states_folder=states_folder(),
         overrides=Overrides(templates_dir()),
         title=remembered.title,
+        trust=trust.here(),
     )
     chat = ChatService(store, host, lambda: preferences.current)
     window = Window(chat, store, host, preferences, paths.starter_model(), planner)

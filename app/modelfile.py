@@ -1,6 +1,7 @@
 """What can be said of a model file before llama.cpp sees it, and after it was refused."""
 
 import hashlib
+import re
 from pathlib import Path
 
 from app.errors import ModelError
@@ -10,6 +11,7 @@ _VERSIONS = (2, 3)
 _HASHED_BYTES = 4 << 20
 _SAMPLES = 32
 _SAMPLE_BYTES = 16 << 10
+_SPLIT = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 
 
 def check(path: Path) -> None:
@@ -42,6 +44,16 @@ def refused(path: Path, reason: str) -> ModelError:
         f"“{path.name}” cannot be loaded{detail}.",
         "The file may be damaged, or of a kind that this version does not know.",
     )
+
+
+def parts(path: Path) -> list[Path]:
+    """The files that are there of the model that this one begins: it alone, but for a split model."""
+    found = _SPLIT.search(path.name)
+    if found is None:
+        return [path]
+    stem, count = path.name[: found.start()], int(found[2])
+    names = (f"{stem}-{number:05}-of-{found[2]}.gguf" for number in range(1, count + 1))
+    return [part for part in map(path.with_name, names) if part.is_file()]
 
 
 def fingerprint(path: Path) -> str:

@@ -1,7 +1,7 @@
 """Everything that crosses a process border, as frozen dataclasses.
 
 The app spawns two kinds of child (design: the engine takes token ids and gives token ids; the text worker
-holds templates and the vocabulary).  A child first says `Ready`; the app then sends `Load`; the child answers
+holds templates and the vocabulary), and for a file that is new a third, which checks it and ends with `Examined`.  A child first says `Ready`; the app then sends `Load`; the child answers
 with `Progress` and at last `Loaded`, `VocabularyLoaded` or `LoadFailed`.  Every `Submit` is answered by exactly
 one `Finished`, and every `Render`, `Tokenize`, `Constrain` or `Inspect` by exactly one reply with the same
 `request_id`.
@@ -18,6 +18,7 @@ from app.errors import MemoryPart
 from app.grammar.model import Constrain, Constrained, FormRefused, Grammar
 from app.prompting import Finding, Question
 from app.sampling import LogProbs, Sampling, Values
+from app.verdict import Verdict
 
 PROTOCOL = 10
 """Raised whenever a message changes its shape; a child of another number is refused."""
@@ -358,9 +359,19 @@ class TextFailed:
     reason: str
 
 
+# --- the check of a file, from it ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """The file was opened, and this was found; the last word of the process that did it."""
+
+    verdict: Verdict
+
+
 EngineCommand = Load | Submit | Abort | SetPriority | Forget | Shutdown
 EngineEvent = Ready | Progress | Loaded | LoadFailed | Step | Heartbeat | LastWords
 TextCommand = Load | Render | Tokenize | Constrain | Inspect | Shutdown
 TextReply = Rendered | Tokenized | Constrained | FormRefused | Inspected | TextFailed
 TextEvent = Ready | Progress | VocabularyLoaded | LoadFailed | TextReply | Heartbeat | LastWords
-Message = EngineCommand | EngineEvent | TextCommand | TextEvent
+Message = EngineCommand | EngineEvent | TextCommand | TextEvent | Examined

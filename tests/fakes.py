@@ -214,6 +214,12 @@ class FakeModelHost:
         self.status = EngineStatus()
         self.refusals: dict[str, str] = {}
         """Paths that are no models, and why."""
+        self.bad: dict[str, ModelError] = {}
+        """Paths of files that do not pass their check, and why."""
+        self.examined: list[str] = []
+        self.accepted: list[str] = []
+        self.examine_gate: asyncio.Event | None = None
+        """Where set, every check has to be done, and waits for it."""
         self.loads: list[str] = []
         self.unloads = 0
         self.retitled = 0
@@ -233,6 +239,18 @@ class FakeModelHost:
         await asyncio.sleep(0)
         if path in self.refusals:
             raise ModelError(self.refusals[path])
+
+    async def examine(self, path: str, tell: Callable[[float], None]) -> None:
+        self.examined.append(path)
+        if self.examine_gate is not None:
+            tell(0.0)
+            await self.examine_gate.wait()
+        if path in self.bad:
+            raise self.bad[path]
+
+    async def accept(self, path: str) -> None:
+        self.accepted.append(path)
+        self.bad.pop(path, None)
 
     async def load(self, path: str) -> None:
         self.loads.append(path)

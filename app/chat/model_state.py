@@ -23,9 +23,10 @@ class ModelState:
 
     `path` is the file that is, or would be, loaded; NONE means that no file was ever chosen, UNLOADED that the
     next request loads it again.  `fraction` and `doing` tell of a load, `error` of a failure and `short_of` what there
-    was no memory for, where that was the reason.  `format_name` is the prompt format, "" for the model's own.
-    `can_switch` and `can_effort` say whether the model can be told to reason or not, and how much.  `recommended` are
-    the values of sampling that the model's file advises.
+    was no memory for, where that was the reason; `unproven`: the file's check did not come to an end, and the user may
+    have it loaded all the same.  `format_name` is the prompt format, "" for the model's own.  `can_switch` and
+    `can_effort` say whether the model can be told to reason or not, and how much.  `recommended` are the values of
+    sampling that the model's file advises.
     """
 
     phase: ModelPhase = ModelPhase.NONE
@@ -36,6 +37,7 @@ class ModelState:
     doing: str = ""
     error: str = ""
     short_of: MemoryPart | None = None
+    unproven: bool = False
     context_tokens: int = 0
     pool_tokens: int = 0
     notes: tuple[str, ...] = ()

@@ -269,6 +269,21 @@ class ModelHost(Protocol):
         """Look whether this can be a model, ending nothing for it; raises ModelError with the reason."""
         ...
 
+    async def examine(self, path: str, tell: Callable[[float], None]) -> None:
+        """Open this file where it can harm nobody, ending nothing for it; at once where that was done before.
+
+        `tell` hears how far it is, 0 to 1, and nothing where nothing has to be done.  Cancelling ends it.  Raises ModelError
+        with the reason where it may not be loaded, an `Unproven` where the user may have it loaded all the same.
+        """
+        ...
+
+    async def accept(self, path: str) -> None:
+        """The user wants this file although its check did not come to an end: it may be loaded from now on.
+
+        Raises ModelError where the file cannot be read.
+        """
+        ...
+
     async def load(self, path: str) -> None:
         """Load this file in place of the present one; returns when it is ready, failed or cancelled.
 

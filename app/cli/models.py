@@ -3,7 +3,8 @@
 What was found or fetched goes to stdout, one a line; progress and errors go to stderr.  A pull that is stopped keeps
 what has arrived, and the same command goes on there.
 
-Exit codes: 0 done, 1 the hub, the network or the disk was in the way, 2 there is nothing of that name, 130 stopped.
+Exit codes: 0 done, 1 the hub, the network or the disk was in the way, 2 there is nothing of that name, 3 the file is
+there and did not pass its check, 130 stopped.
 """
 
 import argparse
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from app.hub.remote import RemoteModel
     from app.hub.shelf import Shelf, Shelved
 
-DONE, FAILED, NO_SUCH, STOPPED = 0, 1, 2, 130
+DONE, FAILED, NO_SUCH, UNSOUND, STOPPED = 0, 1, 2, 3, 130
 
 _NO_SUCH = {HubProblem.NOT_FOUND, HubProblem.NAME}
 _SORTS = {
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", nargs="?", default="", help="a file, or a quantisation: Q4_K_M"
     )
     pull.add_argument("--limit-rate", type=_count, default=0, metavar="KB", help="kB a second at most")  # fmt: skip
+    pull.add_argument("--no-check", action="store_true", help="do not try whether it can be loaded")  # fmt: skip
     listing = commands.add_parser("list", help="models on this machine", allow_abbrev=False)
     listing.add_argument("--all", action="store_true", help="also what is not for chats")
     listing.add_argument("--duplicates", action="store_true", help="only those with the same content")  # fmt: skip
@@ -185,7 +187,9 @@ def _columns(rows: list[list[str]]) -> list[str]:
 
 
 def pull(arguments: argparse.Namespace) -> int:
-    """Download it; the last line on stdout is the file to load."""
+    """Download it and check it; the last line on stdout is the file to load."""
+    from app.cli.checking import passes
+    from app.client import trust
     from app.hub import words
     from app.hub.download import Download
     from app.hub.transfer import SharedBucket
@@ -197,8 +201,10 @@ def pull(arguments: argparse.Namespace) -> int:
     download = Download(model, paths.models_dir(), who, bucket=bucket)
     if not download.begun():
         _note_fit(model, who)
-    say(str(_watched(download, model.title)))
-    return DONE
+    path = str(_watched(download, model.title))
+    sound = arguments.no_check or passes(path, trust.here())
+    say(path)
+    return DONE if sound else UNSOUND
 
 
 def _find(who: "Access", repo: str, wanted: str) -> "RemoteModel":

@@ -26,6 +26,7 @@ from app.overrides import Overrides, templates_dir
 from app.settings import GAPS, OWN_NUMBERS, RANGES, KvType, Pace, Profile
 from app.sizing.planner import Planner
 from app.sizing.profiles import Own, Plan, shortage
+from app.verdict import CHECKING
 from app.wire import LoadParams
 
 if TYPE_CHECKING:
@@ -93,6 +94,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=True,
         help="keep the pool on the GPU, where there is one",
+    )
+    parser.add_argument(
+        "--load-unproven",
+        action="store_true",
+        help="load the model also where its check took too long or wanted too much memory",
     )
 
 
@@ -200,10 +206,15 @@ async def _run(
     arguments: argparse.Namespace, path: Path, listener: socket.socket, key: "Key | None"
 ) -> int:
     from app.cli.memory_help import advised_options
+    from app.client import trust
     from app.client.local import LocalModel
 
     planner = Planner()
-    model = LocalModel(partial(planned, arguments, planner), overrides=Overrides(templates_dir()))
+    model = LocalModel(
+        partial(planned, arguments, planner),
+        overrides=Overrides(templates_dir()),
+        trust=trust.here(lenient=bool(arguments.load_unproven)),
+    )
     remedies = partial(advised_options, planner, arguments.profile, own(arguments))
     return await serve(model, path, listener, key, remedies)
 
@@ -267,6 +278,7 @@ async def advised(model: ServedModel, stop: asyncio.Event, seconds: float = ADVI
 async def _load(model: ServedModel, path: Path, stop: asyncio.Event) -> None:
     """Until it is loaded, has failed, or a signal came."""
     loop = asyncio.get_running_loop()
+    leave = model.subscribe(_Teller())
     loading = loop.create_task(model.load(str(path)), name="load")
     stopping = loop.create_task(stop.wait(), name="wait for a signal")
     await asyncio.wait({loading, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -274,6 +286,19 @@ async def _load(model: ServedModel, path: Path, stop: asyncio.Event) -> None:
     if not loading.done():
         await model.unload()
     await loading
+    leave()
+
+
+class _Teller:
+    """Says that the file is being checked, once."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def __call__(self, state: ModelState) -> None:
+        if state.doing == CHECKING and not self._said:
+            self._said = True
+            note(f"checking {state.name}, once for each new file")
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
-"""A child process of the engine's or the text worker's kind: greeted, loaded, watched, stopped.
+"""A child process of the engine's, the text worker's or the check's kind: greeted, loaded, watched, stopped.
 
-This module is the only door into the two child programs, and imports them inside the child alone.  One `Child` is one
+This module is the only door into the three child programs, and imports them inside the child alone.  One `Child` is one
 life of one process; whoever needs another makes another `Child`.
 """
 
@@ -17,6 +17,7 @@ from app.device import Device
 from app.errors import EngineDied, ModelError, OutOfMemory
 from app.wire import (
     PROTOCOL,
+    Examined,
     Heartbeat,
     Load,
     Loaded,
@@ -28,7 +29,7 @@ from app.wire import (
     VocabularyLoaded,
 )
 
-Greeting = Loaded | VocabularyLoaded
+Greeting = Loaded | VocabularyLoaded | Examined
 OnProgress = Callable[[Progress], None]
 
 
@@ -147,6 +148,8 @@ class Child:
             case Loaded() | VocabularyLoaded():
                 self._settle(message)
                 self._arm(self._limits.silence, self._look)
+            case Examined():
+                self._settle(message)
             case _:
                 self._on_message(message)
 
@@ -251,6 +254,11 @@ def text_child(on_message: OnMessage, on_death: OnDeath) -> Child:
     )
 
 
+def trial_child(on_message: OnMessage, on_death: OnDeath) -> Child:
+    """The check of a file, not started yet; its load ends with `Examined`, and is not limited here."""
+    return Child(_trial_entry, "check", on_message=on_message, on_death=on_death)
+
+
 def _engine_entry(connection: "Connection[Message, Message]", process_name: str) -> None:
     from app.engine import process
 
@@ -261,3 +269,9 @@ def _text_entry(connection: "Connection[Message, Message]", process_name: str) -
     from app.text import worker
 
     worker.main(connection, process_name)
+
+
+def _trial_entry(connection: "Connection[Message, Message]", process_name: str) -> None:
+    from app.trial import process
+
+    process.main(connection, process_name)

@@ -1,22 +1,49 @@
 """Why a model could not be loaded."""
 
+from dataclasses import dataclass, replace
 from pathlib import PurePath
+from typing import Self
 
-from app.errors import AppError, EngineDied, MemoryPart, OutOfMemory, harmless
+from app.chat.model_state import ModelPhase, ModelState
+from app.errors import AppError, EngineDied, MemoryPart, OutOfMemory, Unproven, harmless
 
-_OTHER_FILE = "The file may be damaged, or of a kind that this version does not know: get it again, or choose another model."
-
-
-def words(path: str, failure: AppError) -> str:
-    """What the user is told."""
-    if isinstance(failure, EngineDied) and not failure.starved:
-        name = harmless(PurePath(path).name)
-        return f"“{name}” could not be loaded. {failure} {_OTHER_FILE}"
-    return str(failure)
+_OTHER_FILE = (
+    "The file may be damaged, or of a kind that this version does not know: "
+    "get it again, or choose another model."
+)
 
 
-def short_of(failure: AppError) -> MemoryPart | None:
-    """What of a model there was no memory for, where that is why."""
-    if isinstance(failure, EngineDied):
-        return MemoryPart.UNKNOWN if failure.starved else None
-    return failure.part if isinstance(failure, OutOfMemory) else None
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What the user is told, and what helps: see `ModelState`."""
+
+    words: str
+    short_of: MemoryPart | None = None
+    unproven: bool = False
+
+    @classmethod
+    def of(cls, path: str, failure: AppError) -> Self:
+        """Of the load of this file."""
+        words, short_of = str(failure), None
+        if isinstance(failure, OutOfMemory):
+            short_of = failure.part
+        elif isinstance(failure, EngineDied) and failure.starved:
+            short_of = MemoryPart.UNKNOWN
+        elif isinstance(failure, EngineDied):
+            name = harmless(PurePath(path).name)
+            words = f"“{name}” could not be loaded. {failure} {_OTHER_FILE}"
+        return cls(words, short_of, isinstance(failure, Unproven))
+
+    def shown(self, state: ModelState) -> ModelState:
+        """The state of a model after it."""
+        return replace(
+            state,
+            phase=ModelPhase.FAILED,
+            doing="",
+            error=self.words,
+            short_of=self.short_of,
+            unproven=self.unproven,
+        )
+
+
+FAILED = Failure("Loading failed; see the log.")

@@ -16,27 +16,29 @@ from pathlib import Path, PurePath
 from app import modelfile
 from app.chat.model_state import EngineStatus, ModelPhase, ModelState
 from app.chat.ports import Ended, Event, LeftOut, Measured, Request, Waiting
-from app.client import load_failure
 from app.client.answer import STARTING_AGAIN
 from app.client.fed import FedPrompts
 from app.client.idle import IdleWatch
 from app.client.kept_states import KeptStates
 from app.client.listening import listening
+from app.client.load_failure import FAILED, Failure
 from app.client.own_template import OwnTemplate, own_template
 from app.client.pair import MEANS, Means, Pair
 from app.client.prompt_format import LocalPromptFormat
 from app.client.rotation import Place, Rotation
-from app.client.status import engine_status
+from app.client.status import engine_status, ready
 from app.client.told import Listener, ToldState
+from app.client.trust import Trust
 from app.client.written import Written
 from app.counters import Counters
-from app.errors import AppError, MemoryPart, ModelError
+from app.errors import AppError, ModelError
 from app.overrides import Overrides
-from app.prompting import OWN, FedPrompt
+from app.prompting import FedPrompt
 from app.tasks import Tasks
 from app.wire import FinishReason, Loaded, LoadParams, Progress, Usage
 
 LOADING = "the model is loading"
+STARTING = "starting the engine"
 TAKEN = "another model is answering"
 TAKEN_AWAY = "Another model was loaded; send the message again."
 
@@ -46,7 +48,8 @@ class LocalModel:
 
     `load_params` says how a file is to be loaded; it may read the file, for it is called on a thread.  With `path` the
     first request loads that file.  `states_folder` is where the states of chats may lie ("": nowhere), `overrides` the
-    templates that the user wrote, `title` what the model in a file is called.
+    templates that the user wrote, `title` what the model in a file is called, `trust` what a file must pass before it is
+    loaded (None: it is loaded as it is).
     """
 
     def __init__(
@@ -57,12 +60,14 @@ class LocalModel:
         states_folder: str = "",
         overrides: Overrides | None = None,
         title: Callable[[str], str] = lambda path: PurePath(path).stem,
+        trust: Trust | None = None,
         means: Means = MEANS,
     ) -> None:
         self._load_params = load_params
         self._kept = KeptStates(states_folder)
         self._overrides = overrides
         self._title = title
+        self._trust = trust
         self._means = means
         phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
         self._told = ToldState(ModelState(phase, path=path, name=self._title(path)))
@@ -108,6 +113,17 @@ class LocalModel:
         """Look whether this can be a model; raises ModelError with the reason."""
         await asyncio.to_thread(modelfile.check, Path(path))
 
+    async def examine(self, path: str, tell: Callable[[float], None]) -> None:
+        """Open this file in a throw-away process, where that was not done yet; see `ModelHost.examine`."""
+        await self.check(path)
+        if self._trust is not None:
+            await self._trust.check(path, lambda step: tell(step.fraction))
+
+    async def accept(self, path: str) -> None:
+        """The user wants this file although its check did not come to an end; raises ModelError."""
+        if self._trust is not None:
+            await self._trust.accept(path)
+
     async def load(self, path: str) -> None:
         """Load this file in place of the present one; returns when it is ready, failed or cancelled."""
         if self._closed:
@@ -142,7 +158,7 @@ class LocalModel:
 
     async def generate(self, request: Request) -> AsyncIterator[Event]:
         """Yield events, `Ended` last and exactly once; never raises an AppError."""
-        chat = _chat_of(request)
+        chat = 0 if request.aside else request.owner  # whose turn this is
         self._fed.forget(chat)
         with self._idle.busy(), self._rotation.join(request.model) as place:
             if not place.in_turn:
@@ -275,9 +291,7 @@ class LocalModel:
         self._cancel_load()
         self._rotation.is_now(path)
         self._told.show(
-            ModelState(
-                ModelPhase.LOADING, path=path, name=self._title(path), doing="starting the engine"
-            )
+            ModelState(ModelPhase.LOADING, path=path, name=self._title(path), doing=STARTING)
         )
         self._loading = self._loads.spawn(self._load(path), name=f"load {PurePath(path).name}")
         return self._loading
@@ -289,27 +303,29 @@ class LocalModel:
             if self._loading is me:
                 self._told.show(replace(self._told.now, fraction=step.fraction, doing=step.doing))
 
-        error = "Loading failed; see the log."
-        short_of: MemoryPart | None = None
+        why: Failure | None = FAILED
         pair: Pair | None = None
         try:
             await self._loads.finish(but=me)
             await self._stops.finish()
             # Only now: what the model before this one held is free again.
+            if self._trust is not None:
+                await self._trust.check(path, progress)
+                progress(Progress(0.0, STARTING))
             params, own = await asyncio.to_thread(self._prepared, path)
             pair = self._coming = Pair(
                 params, self._means, self._written, self._engine_changed, own
             )
             await pair.load(progress)
-            error = ""
+            why = None
         except AppError as failure:
-            error, short_of = load_failure.words(path, failure), load_failure.short_of(failure)
+            why = Failure.of(path, failure)
         finally:
             if self._coming is pair:
                 self._coming = None
             if self._loading is me:
                 self._loading = None
-                self._loaded(pair, error, short_of)
+                self._loaded(pair, why)
             if pair is not None and pair is not self._pair:
                 self._retire(pair)
 
@@ -317,10 +333,9 @@ class LocalModel:
         """What a load needs of the disk."""
         return self._load_params(path), own_template(self._overrides, path)
 
-    def _loaded(self, pair: Pair | None, error: str, short_of: MemoryPart | None) -> None:
-        if error or pair is None:
-            failed = replace(self._told.now, phase=ModelPhase.FAILED, doing="", error=error)
-            self._told.show(replace(failed, short_of=short_of))
+    def _loaded(self, pair: Pair | None, why: Failure | None) -> None:
+        if pair is None or why is not None:
+            self._told.show((why or FAILED).shown(self._told.now))
             return
         self._pair = pair
         self._engine_changed(pair)
@@ -330,29 +345,14 @@ class LocalModel:
         """Show what the pair's engine does, and let go of a pair whose engine was given up."""
         if pair is not self._pair:
             return
-        over, loaded = pair.engine.over, pair.loaded
+        over = pair.engine.over
         if over is not None:
             self._told.show(
                 replace(self._told.now, phase=ModelPhase.FAILED, doing="", error=over[1])
             )
             self._end_pair(*over)
         elif pair.engine.serving:
-            self._told.show(
-                replace(
-                    self._told.now,
-                    phase=ModelPhase.READY,
-                    device=loaded.device,
-                    fraction=1.0,
-                    doing="",
-                    context_tokens=loaded.context_tokens,
-                    pool_tokens=loaded.pool_tokens,
-                    notes=pair.notes,
-                    format_name="" if pair.format_name == OWN else pair.format_name,
-                    can_switch=pair.thinking.switch,
-                    can_effort=pair.thinking.effort,
-                    recommended=pair.recommended,
-                )
-            )
+            self._told.show(ready(self._told.now, pair))
         else:
             loading = replace(self._told.now, phase=ModelPhase.LOADING, doing=STARTING_AGAIN)
             self._told.show(replace(loading, fraction=pair.engine.fraction))
@@ -388,8 +388,3 @@ class LocalModel:
 
     def _retire(self, pair: Pair) -> None:
         self._stops.spawn(self._kept.outlive(pair.stop()), name="stop a model")
-
-
-def _chat_of(request: Request) -> int:
-    """The chat whose turn this is, 0 where it is none."""
-    return 0 if request.aside else request.owner

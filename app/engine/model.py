@@ -24,10 +24,17 @@ class Model:
     """A loaded GGUF.  `handle` is llama.cpp's pointer, `log` what it says."""
 
     def __init__(
-        self, api: Any, params: LoadParams, log: NativeLog, progress: Callable[[float], bool]
+        self,
+        api: Any,
+        params: LoadParams,
+        log: NativeLog,
+        progress: Callable[[float], bool],
+        *,
+        proving: bool = False,
     ) -> None:
         """Load `params.path`; `progress` gets 0 to 1 and returns False to give up.
 
+        With `proving` no weights are copied into an order that computes faster, so that little memory is taken.
         Raises ModelError with words for the user, or LoadCancelledError.
         """
         path = Path(params.path)
@@ -38,6 +45,8 @@ class Model:
         self._buffer = ctypes.create_string_buffer(256)
         log.clear()
         native = _model_params(api, params)
+        if proving:
+            native.use_extra_bufts = False
         chosen = _devices(api, params.device)
         if chosen is not None:
             native.devices = ctypes.addressof(chosen)

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from app import paths
 from app.errors import ModelError
-from app.hub import details, disk, extent, names, places, receipts, shelves
+from app.hub import details, disk, names, places, receipts, shelves
 from app.hub.details import Details
 from app.hub.names import Kind
 from app.hub.places import Layout, Place
 from app.hub.shelves import Found
+from app.sizing import extent
 from app.sizing.footprint import Footprint, footprint
 from app.sizing.header import Header, read_header
 

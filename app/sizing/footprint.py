@@ -5,10 +5,10 @@ that a plan made with them is not over its budget.
 """
 
 import math
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from app import modelfile
 from app.errors import ModelError
 from app.settings import KvType
 from app.sizing.header import Header, read_header
@@ -43,8 +43,6 @@ _NO_WINDOW = ("phi3",)
 
 _INTERVALS = dict.fromkeys(("qwen3next", "qwen35", "qwen35moe"), 4)
 """Of so many layers the last one attends, where the file does not say; the others keep a state."""
-
-_SPLIT = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ def read_footprint(path: Path) -> Footprint:
     """Of this file, and of the other parts where it is one of several; raises ModelError."""
     header = read_header(path)
     try:
-        weights = sum(part.stat().st_size for part in _parts(path))
+        weights = sum(part.stat().st_size for part in modelfile.parts(path))
     except OSError as error:
         raise ModelError(f"“{path.name}” cannot be read: {error.strerror}.") from error
     return footprint(header, weights)
@@ -142,17 +140,6 @@ def footprint(header: Header, weights: int) -> Footprint:
         vocabulary=header.lengths.get("tokenizer.ggml.tokens", 0)
         or _positive(header.number("vocab_size")),
     )
-
-
-def _parts(path: Path) -> list[Path]:
-    found = _SPLIT.search(path.name)
-    if found is None:
-        return [path]
-    stem, count = path.name[: found.start()], int(found[2])
-    parts = [
-        path.with_name(f"{stem}-{number:05}-of-{found[2]}.gguf") for number in range(1, count + 1)
-    ]
-    return [part for part in parts if part.is_file()]
 
 
 def _layers(header: Header) -> tuple[Layer, ...]:

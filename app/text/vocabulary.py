@@ -50,7 +50,12 @@ class LlamaVocabulary:
         self.add_bos: bool = self._llama.llama_vocab_get_add_bos(self._vocab)
         self.templates = self._templates()
         self.advised = self._texts(recommended.PREFIX)
-        self._adds_blank = self._puts_blank()
+        try:
+            self._adds_blank = self.vocabulary.join(self._raw(b"a")) == b" a"
+        except TextError as error:
+            self.close()
+            words = f"“{path.name}” cannot be used: its vocabulary has no tokens for ordinary text."
+            raise ModelError(words) from error
 
     def close(self) -> None:
         """Free the model; twice is fine."""
@@ -103,12 +108,6 @@ class LlamaVocabulary:
                 "The model's file may be damaged: get it again, or choose another model.",
             )
         return ids
-
-    def _puts_blank(self) -> bool:
-        try:
-            return self.vocabulary.join(self._raw(b"a")) == b" a"
-        except TextError:
-            return False  # every text will be told
 
     def _load(self, path: Path) -> Any:
         params = self._llama.llama_model_default_params()

@@ -8,6 +8,7 @@ from app.chat.model_state import ModelPhase, ModelState
 from app.ui import theme
 from app.ui.model_button import STARTER_NAME
 from app.ui.plain import Label, one_line
+from app.verdict import CHECKING
 
 
 class EmptyState(QWidget):
@@ -91,7 +92,7 @@ def _words(state: ModelState, has_starter: bool) -> tuple[str, str]:
             return "Chat with a model on this computer", _first_words(has_starter)
         case ModelPhase.LOADING:
             return (
-                f"{name} is loading, {round(100 * state.fraction)} %",
+                f"{name} is {_doing(state)}, {round(100 * state.fraction)} %",
                 "You can write already. Your message goes out when the model is ready.",
             )
         case ModelPhase.FAILED:
@@ -103,6 +104,10 @@ def _words(state: ModelState, has_starter: bool) -> tuple[str, str]:
                 "What would you like to ask?",
                 f"{name} is ready. All open chats answer together.",
             )
+
+
+def _doing(state: ModelState) -> str:
+    return "being checked" if state.doing == CHECKING else "loading"
 
 
 def _first_words(has_starter: bool) -> str:

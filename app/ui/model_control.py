@@ -1,8 +1,10 @@
 """What the user does with the model: the starter, a file, unload, load again; asked back where chats answer.
 
-A file that cannot be a model is refused before anything is ended for it.
+A file that cannot be a model, or did not pass its check, is refused before anything is ended for it: while an engine
+serves, the check of a new file runs beside it.
 """
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.chat.model_state import ModelPhase, ModelState
 from app.chat.ports import ModelHost
-from app.errors import ModelError
+from app.errors import ModelError, Unproven
 from app.settings import Settings
 from app.sizing.remedies import NOTHING_HELPS
 from app.ui import aio
@@ -52,6 +54,8 @@ class ModelControl(QObject):
         self._shown = host.state.phase
         self._load_notice: Notice | None = None
         self._checked = ""
+        self._checking: asyncio.Task[None] | None = None
+        self._told_of_check = ""
         self._good = host.state.path if host.state.phase is ModelPhase.READY else ""
         self._unsubscribe = host.subscribe(self._changed)
         preferences.changed.connect(self._settings_changed)
@@ -83,7 +87,8 @@ class ModelControl(QObject):
     def load(self, path: str) -> None:
         """Load this file, if it can be a model; where chats are answering, only once the user agrees."""
         self._checked = path
-        aio.spawn(self._check(path))
+        self._stop_check()
+        self._checking = aio.spawn(self._check(path))
 
     def load_again(self) -> None:
         """Load the present file anew."""
@@ -93,6 +98,7 @@ class ModelControl(QObject):
     def unload(self) -> None:
         """Free the memory, or cancel a load."""
         self._checked = ""
+        self._stop_check()
         self._agreed("unloading the model", "Unload anyway", self._unload_now)
 
     def say_missing(self) -> None:
@@ -130,8 +136,17 @@ class ModelControl(QObject):
         if path == self._host.state.path:
             self._host.retitle()
 
+    async def examine(self, path: str) -> str:
+        """Check a file that may be loaded later; gives the reason why it may not, "" where it may."""
+        try:
+            await self._host.examine(path, _ignore)
+        except ModelError as error:
+            return str(error)
+        return ""
+
     def shut(self) -> None:
         self._unsubscribe()
+        self._stop_check()
 
     def _agreed(self, doing: str, action: str, act: Callable[[], None]) -> None:
         chats = self._busy()
@@ -151,22 +166,57 @@ class ModelControl(QObject):
     async def _check(self, path: str) -> None:
         try:
             await self._host.check(path)
+            if (
+                self._host.state.phase is ModelPhase.READY
+            ):  # or the load does it, and shows how far it is
+                await self._host.examine(path, lambda _: self._say_checking(path))
         except ModelError as error:
             if path == self._checked:
-                self._say_refused(str(error))
+                anyway = path if isinstance(error, Unproven) else ""
+                self._say_refused(str(error), anyway=anyway)
             return
         if path == self._checked:  # or another one was chosen meanwhile
             doing = f"loading {one_line(Path(path).stem, 60)}"
             self._agreed(doing, "Load anyway", lambda: self._load_now(path))
 
-    def _say_refused(self, why: str, *, back: str = "") -> None:
-        """This file will not do: offer another, or the way `back` to the model that was there."""
+    def _say_checking(self, path: str) -> None:
+        if self._told_of_check != path:
+            self._told_of_check = path
+            name = one_line(Path(path).stem, 60)
+            words = f"{name} is new here, and is checked before it is loaded."
+            self._replace(Notice(words, "info", "Cancel", act=self._stop_check))
+
+    def _stop_check(self) -> None:
+        """Of a file that was not loaded yet; a check that is part of a load ends with the load."""
+        self._told_of_check = ""
+        if self._checking is not None:
+            self._checking.cancel()
+            self._checking = None
+
+    async def _accept(self, path: str) -> None:
+        """The user wants it although its check did not come to an end."""
+        try:
+            await self._host.accept(path)
+        except ModelError as error:
+            self._say_refused(str(error))
+            return
+        self.load(path)
+
+    def _say_refused(self, why: str, *, back: str = "", anyway: str = "") -> None:
+        """This file will not do: offer another, the way `back` to the model that was there, or to load it `anyway`."""
+        if anyway:
+            act = partial(self._load_anyway, anyway)
+            self._replace(Notice(why, action="Load it all the same", act=act))
+            return
         name = one_line(Path(back).stem, 32)
         self._replace(
             Notice(why, action=f"Back to {name}", act=partial(self.load, back))
             if back
             else Notice(why, action="Open another file…", act=self.choose_file)
         )
+
+    def _load_anyway(self, path: str) -> None:
+        aio.spawn(self._accept(path))
 
     async def _offer_remedies(self, failed: ModelState, back: str) -> None:
         """Say again that the model did not fit, with what can be done about it."""
@@ -212,7 +262,9 @@ class ModelControl(QObject):
                 self._banner.post(Notice(" ".join(state.notes), "info", seconds=_NOTE_SECONDS))
         elif state.phase is ModelPhase.FAILED:
             back = self._good if self._good != state.path else ""
-            self._say_refused(state.error or "The model could not be loaded.", back=back)
+            anyway = state.path if state.unproven else ""
+            words = state.error or "The model could not be loaded."
+            self._say_refused(words, back=back, anyway=anyway)
             if state.short_of is not None:
                 aio.spawn(self._offer_remedies(state, back))
         elif state.error:
@@ -222,3 +274,7 @@ class ModelControl(QObject):
         differs = any(getattr(old, name) != getattr(new, name) for name in LOAD_FIELDS)
         if differs:
             self.say_next_load()
+
+
+def _ignore(_fraction: float) -> None:
+    """A check in the background shows no progress."""

@@ -129,23 +129,31 @@ class ModelFinder(QObject):
             self._timer.stop()
         before, self._states = self._states, {row.key: row.state for row in rows}
         for row in rows:
-            if before.get(row.key, State.WAITING) is not row.state and self._dialog is None:
-                self._tell(row)
+            if before.get(row.key, State.WAITING) is row.state:
+                continue
+            if row.state is State.DONE:
+                aio.spawn(self._downloaded(row))
+            elif row.state is State.FAILED and self._dialog is None:
+                self._tell_failed(row)
 
-    def _tell(self, row: Row) -> None:
+    async def _downloaded(self, row: Row) -> None:
+        """Check it, so that it loads at once when it is wanted, and tell what came of it."""
         name = one_line(row.model.title, 60)
-        if row.state is State.DONE:
+        why = await self._control.examine(str(row.path))
+        if why:
+            self._banner.post(Notice(f"{name} is downloaded, and cannot be used. {why}"))
+        elif self._dialog is None:
             self._banner.post(
                 Notice(
                     f"{name} is downloaded.", "info", "Chat with it", act=lambda: self._use(row.key)
                 )
             )
-        elif row.state is State.FAILED:
-            self._banner.post(
-                Notice(
-                    f"The download of {name} stopped: {row.error}", action="Show it", act=self.open
-                )
-            )
+
+    def _tell_failed(self, row: Row) -> None:
+        name = one_line(row.model.title, 60)
+        self._banner.post(
+            Notice(f"The download of {name} stopped: {row.error}", action="Show it", act=self.open)
+        )
 
     def _use(self, key: str) -> None:
         for row in self._sources.hub.downloads.rows():

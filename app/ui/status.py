@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 from app.chat.model_state import Advice, EngineStatus, ModelPhase, ModelState
 from app.ui import states, theme
 from app.ui.plain import ElidedLabel, one_line, tooltip
+from app.verdict import CHECKING
 
 
 def describe(model: ModelState, engine: EngineStatus) -> str:
@@ -33,10 +34,11 @@ def _format(model: ModelState) -> str:
 
 def phase_words(model: ModelState) -> str:
     """What the model does, in one or two words."""
+    doing = "checking" if model.doing == CHECKING else "loading"
     return {
         ModelPhase.NONE: "none",
         ModelPhase.UNLOADED: "not loaded",
-        ModelPhase.LOADING: f"loading {round(100 * model.fraction)} %",
+        ModelPhase.LOADING: f"{doing} {round(100 * model.fraction)} %",
         ModelPhase.READY: "ready",
         ModelPhase.FAILED: "failed",
     }[model.phase]

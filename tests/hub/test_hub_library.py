@@ -13,11 +13,11 @@ from app.errors import ModelError
 from app.hub import duplicates, library, places
 from app.hub.access import Access
 from app.hub.download import Download
-from app.hub.extent import BLOCKS
 from app.hub.library import Library, LocalModel
 from app.hub.names import Kind
 from app.hub.places import Layout, Place
 from app.hub.remote import RemoteModel
+from app.sizing.extent import BLOCKS
 from tests import tiny_models
 from tests.fake_hub import Content, FakeHub
 

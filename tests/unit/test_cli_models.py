@@ -14,6 +14,7 @@ from app.errors import HubError, HubProblem
 from app.hub.standing import Phase, Standing
 from app.remembered import Remembered, remembered_path
 from app.settings import Settings, save, settings_path
+from tests import tiny_models
 from tests.fake_hub import MIB, Content, FakeHub
 from tests.hub.test_hub_library import head
 
@@ -58,7 +59,7 @@ def test_pull_takes_the_preferred_file_and_prints_where_it_is(
     hub: FakeHub, capsys: pytest.CaptureFixture[str], private_folders: Path
 ) -> None:
     hub.add("o/r", m_Q8_0__gguf=Content(2 * MIB), m_Q4_K_M__gguf=Content(MIB, 1))
-    assert main(["models", "pull", "o/r"]) == 0
+    assert main(["models", "pull", "--no-check", "o/r"]) == 0
     printed = capsys.readouterr()
     path = private_folders / "models" / "o" / "r" / "m_Q4_K_M.gguf"
     assert printed.out.strip() == str(path)
@@ -66,21 +67,42 @@ def test_pull_takes_the_preferred_file_and_prints_where_it_is(
     assert "o/r: m_Q4_K_M.gguf, 1.0 MB" in printed.err
     # Again: nothing moves, the same is printed.
     before = len(hub.bodies())
-    assert main(["models", "pull", "o/r"]) == 0
+    assert main(["models", "pull", "--no-check", "o/r"]) == 0
     assert capsys.readouterr().out.strip() == str(path)
     assert len(hub.bodies()) == before
+
+
+def test_what_was_pulled_is_checked_once(
+    hub: FakeHub, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    hub.add("o/r", m__gguf=Content(data=tiny_models.talker(tmp_path / "m.gguf").read_bytes()))
+    for words in (1, 0):
+        assert main(["models", "pull", "o/r"]) == 0
+        printed = capsys.readouterr()
+        assert printed.out.strip().endswith("m.gguf")
+        assert printed.err.count("checking the file") == words
+
+
+def test_what_was_pulled_and_is_no_use_stays_and_is_named(
+    hub: FakeHub, capsys: pytest.CaptureFixture[str], private_folders: Path
+) -> None:
+    hub.add("o/r", m__gguf=Content(MIB))
+    assert main(["models", "pull", "o/r"]) == 3
+    printed = capsys.readouterr()
+    assert printed.out.strip() == str(private_folders / "models" / "o" / "r" / "m.gguf")
+    assert "is not a model in the GGUF format" in printed.err
 
 
 @pytest.mark.parametrize("arguments", [["o/r", "q8_0"], ["o/r", "m_Q8_0.gguf"], ["o/r:Q8_0"]])
 def test_pull_takes_the_file_that_is_named(hub: FakeHub, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:  # fmt: skip
     hub.add("o/r", m_Q8_0__gguf=Content(MIB), m_Q4_K_M__gguf=Content(MIB, 1))
-    assert main(["models", "pull", *arguments]) == 0
+    assert main(["models", "pull", "--no-check", *arguments]) == 0
     assert capsys.readouterr().out.strip().endswith("m_Q8_0.gguf")
 
 
 def test_pull_takes_an_address_of_the_hub(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
     hub.add("o/r", m_Q8_0__gguf=Content(MIB), m_Q4_K_M__gguf=Content(MIB, 1))
-    assert main(["models", "pull", f"{hub.endpoint}/o/r/blob/main/m_Q8_0.gguf"]) == 0
+    assert main(["models", "pull", "--no-check", f"{hub.endpoint}/o/r/blob/main/m_Q8_0.gguf"]) == 0
     assert capsys.readouterr().out.strip().endswith("m_Q8_0.gguf")
 
 
@@ -171,7 +193,7 @@ def test_what_was_pulled_is_listed_and_can_be_removed(
     hub: FakeHub, capsys: pytest.CaptureFixture[str], starter: Path, private_folders: Path
 ) -> None:
     hub.add("o/r", m_Q4_1__gguf=Content(data=starter.read_bytes()))
-    assert main(["models", "pull", "o/r"]) == 0
+    assert main(["models", "pull", "--no-check", "o/r"]) == 0
     capsys.readouterr()
     assert main(["models", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -23,6 +23,7 @@ from app.settings import GAPS, Profile
 from app.sizing.machine import Machine
 from app.sizing.planner import Planner
 from app.sizing.profiles import RESERVE, Own
+from app.verdict import CHECKING
 from app.wire import LoadParams
 from tests import tiny_models
 from tests.fakes import FakeGenerator, FakeModelHost
@@ -282,3 +283,18 @@ def test_a_model_that_cannot_be_used_ends_it(capsys: pytest.CaptureFixture[str])
     assert asyncio.run(serve(model, Path("m.gguf"), listener)) == 1
     assert capsys.readouterr().err == "tutti: It is not a model.\n"
     assert model.host.closed
+
+
+def test_that_a_file_is_checked_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    class New(Model):
+        async def load(self, path: str) -> None:
+            for fraction in (0.1, 0.5):
+                self.host.move(
+                    phase=ModelPhase.LOADING, name="m", doing=CHECKING, fraction=fraction
+                )
+            self.host.move(phase=ModelPhase.FAILED, error="It crashes the engine.")
+
+    assert asyncio.run(serve(New(), Path("m.gguf"), bind("127.0.0.1", 0))) == 1
+    assert capsys.readouterr().err == (
+        "tutti: checking m, once for each new file\ntutti: It crashes the engine.\n"
+    )

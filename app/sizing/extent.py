@@ -1,4 +1,5 @@
-"""How many bytes a GGUF file must have, by the descriptions of its tensors: a file that was cut short is found here.
+"""Where the tensors of a GGUF file lie, by their descriptions: a file that was cut short, or whose tensors overlap, is
+found here, without reading its data.
 
 They follow the keys (`Header.end`): of each tensor its name, its dimensions, its type and where its data begin.
 Nothing of it is believed: every number is bounded before it is used.
@@ -6,10 +7,11 @@ Nothing of it is believed: every number is bounded before it is used.
 
 import math
 import struct
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
-from app.hub.words import size as in_words
 from app.sizing.header import Header
 
 BLOCKS = {
@@ -31,6 +33,15 @@ class _DamagedError(Exception):
     """Says what is wrong with the descriptions."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Tensor:
+    """Its data are the bytes [`start`, `end`), counted from the start of all data."""
+
+    name: bytes
+    start: int
+    end: int
+
+
 def problem(path: Path, header: Header) -> str:
     """Why the file cannot be whole, in words; "" where it can."""
     try:
@@ -41,19 +52,21 @@ def problem(path: Path, header: Header) -> str:
     except OSError as error:
         return f"it cannot be read ({error.strerror})"
     if there < needed:
-        return f"it was cut short: {in_words(there)} of at least {in_words(needed)} are there"
+        return f"it was cut short: {there:,} of at least {needed:,} bytes are there"
     return ""
 
 
 def _needed(path: Path, header: Header) -> int:
     if header.tensors > _MOST_TENSORS:
         raise _DamagedError(f"{header.tensors:,} tensors")
+    alignment = _alignment(header)
     with path.open("rb") as file:
         file.seek(header.end)
-        ends = [_tensor(file) for _ in range(header.tensors)]
+        tensors = [_tensor(file) for _ in range(header.tensors)]
         at = file.tell()
-    start = -(-at // _alignment(header)) * _alignment(header)
-    return start + max(ends) if ends else at
+    _check_places(tensors, alignment)
+    start = -(-at // alignment) * alignment
+    return start + max(tensor.end for tensor in tensors) if tensors else at
 
 
 def _alignment(header: Header) -> int:
@@ -63,12 +76,21 @@ def _alignment(header: Header) -> int:
     return told
 
 
-def _tensor(file: BinaryIO) -> int:
-    """Where the data of the next tensor end, counted from the start of all data."""
+def _check_places(tensors: list[_Tensor], alignment: int) -> None:
+    if len({tensor.name for tensor in tensors}) < len(tensors):
+        raise _DamagedError("two tensors have the same name")
+    if any(tensor.start % alignment for tensor in tensors):
+        raise _DamagedError("a tensor begins at an odd place")
+    in_order = sorted(tensors, key=lambda tensor: (tensor.start, tensor.end))
+    if any(one.end > other.start for one, other in pairwise(in_order)):
+        raise _DamagedError("two tensors overlap")
+
+
+def _tensor(file: BinaryIO) -> _Tensor:
     length = _number(file, "Q")
     if length > _MOST_NAME:
         raise _DamagedError(f"a name of {length:,} bytes")
-    _read(file, length)
+    name = _read(file, length)
     count = _number(file, "I")
     if count > _MOST_DIMENSIONS:
         raise _DamagedError(f"{count:,} dimensions")
@@ -77,10 +99,11 @@ def _tensor(file: BinaryIO) -> int:
     values = math.prod(shape)
     if values > _MOST_VALUES or offset > _MOST_VALUES:
         raise _DamagedError("a tensor of an impossible size")
-    each, length = BLOCKS.get(
-        kind, (1, 0)
-    )  # of a type that is newer than this table nothing is known
-    return offset + -(-values // each) * length
+    # Of a type that is newer than this table nothing is known.
+    each, length = BLOCKS.get(kind, (1, 0))
+    if values % each or (shape and shape[0] % each):
+        raise _DamagedError("a row that ends within a block")
+    return _Tensor(name, offset, offset + values // each * length)
 
 
 def _number(file: BinaryIO, code: str) -> int:

@@ -1,0 +1,45 @@
+"""What the check of a model file found; how it is made is `app.trial`, how it is kept `app.verdicts`."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Finding(StrEnum):
+    """How the check of a file ended."""
+
+    SOUND = "sound"
+    REFUSED = "refused"
+    CRASHED = "crashed"
+    SLOW = "slow"
+    LARGE = "large"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """On one model file.  `what` and `remedy` are for the user, "" of a SOUND file.
+
+    A file that was REFUSED or CRASHED its check is never loaded: the next engine would end as the check did.  One that
+    was too SLOW or too LARGE for its limits may be good on a machine that is less busy, so that the user may have it
+    loaded all the same; that is remembered as `accepted`.
+    """
+
+    finding: Finding
+    what: str = ""
+    remedy: str = ""
+    accepted: bool = False
+
+    @property
+    def usable(self) -> bool:
+        """Whether the file may be loaded."""
+        return self.finding is Finding.SOUND or self.accepted
+
+    @property
+    def disputable(self) -> bool:
+        """Whether the user may have it loaded all the same."""
+        return self.finding in (Finding.SLOW, Finding.LARGE)
+
+
+SOUND = Verdict(Finding.SOUND)
+
+CHECKING = "Checking the file"
+"""What is said while a check runs."""
