@@ -191,6 +191,7 @@ def pull(arguments: argparse.Namespace) -> int:
     from app.cli.checking import passes
     from app.client import trust
     from app.hub import words
+    from app.hub.details import is_other_kind
     from app.hub.download import Download
     from app.hub.transfer import SharedBucket
 
@@ -201,9 +202,9 @@ def pull(arguments: argparse.Namespace) -> int:
     download = Download(model, paths.models_dir(), who, bucket=bucket)
     if not download.begun():
         _note_fit(model, who)
-    path = str(_watched(download, model.title))
-    sound = arguments.no_check or passes(path, trust.here())
-    say(path)
+    path = _watched(download, model.title)
+    sound = arguments.no_check or is_other_kind(path) or passes(str(path), trust.here())
+    say(str(path))
     return DONE if sound else UNSOUND
 
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.chat.model_state import ModelPhase
 from app.hub.curated import Recommended
+from app.hub.details import is_other_kind
 from app.hub.port import Hub
 from app.hub.shelf import Shelf, Shelved
 from app.hub.standing import Row, State
@@ -139,6 +140,13 @@ class ModelFinder(QObject):
     async def _downloaded(self, row: Row) -> None:
         """Check it, so that it loads at once when it is wanted, and tell what came of it."""
         name = one_line(row.model.title, 60)
+        if await asyncio.to_thread(is_other_kind, row.path):
+            self._banner.post(
+                Notice(
+                    f"{name} is downloaded. It is a file that models use, and cannot chat.", "info"
+                )
+            )
+            return
         why = await self._control.examine(str(row.path))
         if why:
             self._banner.post(Notice(f"{name} is downloaded, and cannot be used. {why}"))
