@@ -11,6 +11,7 @@
     |- EngineError                the engine refused or lost a request
     |  `- EngineDied              the engine's process is gone
     |- StoreError                 the database or the settings file
+    |- KeychainError              the system's keyring is not there, or does not give or take a secret
     |- HubError                   a model hub, the network or the disk stops a search or a download; says which
     `- RequestError               an API request is wrong, names the field
 
@@ -107,6 +108,14 @@ class EngineDied(EngineError):
 
 class StoreError(AppError):
     """The database or the settings file cannot be read or written."""
+
+
+class KeychainError(AppError):
+    """The system's keyring is not there (`missing`), or does not give or take a secret."""
+
+    def __init__(self, what: str, remedy: str = "", *, missing: bool = False) -> None:
+        super().__init__(what, remedy)
+        self.missing = missing
 
 
 class HubProblem(StrEnum):

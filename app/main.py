@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from app import log, paths, settings
 from app.errors import AppError
 from app.overrides import Overrides, templates_dir
+from app.remembered import Remembered, remembered_path
 from app.settings import GAPS, Settings
 from app.sizing.planner import Planner
 from app.sizing.profiles import Plan, own_numbers, shortage
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
     from app.client.local import LocalModel
+    from app.hub.account import Account
     from app.hub.service import HubService
     from app.ui.preferences import Preferences
     from app.ui.single_instance import SingleInstance
@@ -121,20 +123,20 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
     preferences = Preferences(loaded.settings, settings.settings_path())
     collector = Collector()
     planner, loop = Planner(), asyncio.get_running_loop()
+    remembered = await asyncio.to_thread(Remembered, remembered_path())
 
     def params(path: str) -> LoadParams:
-        current = preferences.current
-        plan = planner.load(path, current.profile, own_numbers(current))
-        words = shortage(Path(path).name, plan)
+        found, words = planned(path, remembered.settings_for(path, preferences.current), planner)
         if words:
             loop.call_soon_threadsafe(window.tell, words)
-        return load_params(path, current, plan)
+        return found
 
     host = LocalModel(
         params,
         path=loaded.settings.model_path,
         states_folder=states_folder(),
         overrides=Overrides(templates_dir()),
+        title=remembered.title,
         trust=trust.here(),
     )
     chat = ChatService(store, host, lambda: preferences.current)
@@ -153,34 +155,50 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
         if model:
             window.model.load(model)
         collector.watch(window.workspace.busy)
-        await _offer_models(window, end)
+        await _offer_models(window, preferences, remembered, end)
         await window.closed
         await window.shut()
     return 0
 
 
-async def _offer_models(window: "Window", end: AsyncExitStack) -> None:
+async def _offer_models(
+    window: "Window", preferences: "Preferences", remembered: Remembered, end: AsyncExitStack
+) -> None:
     """Let the window find models here and on the hub; once it is shown, for the hub's client takes long to import."""
-    hub, problem = await asyncio.to_thread(_hub)
+    hub, account = await asyncio.to_thread(_hub)
     end.push_async_callback(hub.close)
     from app.hub import library, recommended
+    from app.hub.shelf import Shelf
+    from app.ui import aio
+    from app.ui.hub_control import HubControl
     from app.ui.model_finder import Sources
 
-    window.offer_models(Sources(library.here(), hub, recommended.here()))
-    hub.downloads.restore()
-    if problem:
-        window.tell(problem)
+    shelf = Shelf(library.here(map(Path, preferences.current.model_folders)), remembered)
+    control = HubControl(account, preferences, window.banner, window)
+    window.offer_models(Sources(shelf, hub, recommended.here(), control))
+
+    async def begin() -> None:
+        await control.start()  # the keyring may take its time
+        hub.downloads.restore()
+
+    aio.spawn(begin())
 
 
-def _hub() -> "tuple[HubService, str]":
-    """The hub that the environment names; or the usual one, and what is wrong with that name."""
-    from app.hub import access
+def _hub() -> "tuple[HubService, Account]":
+    from app.hub.access import Access
+    from app.hub.account import Account
+    from app.hub.keychain import SystemKeychain
     from app.hub.service import HubService
+    from app.hub.tokens import Tokens
 
-    try:
-        return HubService(access.from_environment(), paths.models_dir()), ""
-    except AppError as error:
-        return HubService(access.Access(), paths.models_dir()), str(error)
+    service = HubService(Access(), paths.models_dir())
+    return service, Account(service, Tokens(SystemKeychain()))
+
+
+def planned(path: str, current: Settings, planner: Planner) -> tuple[LoadParams, str]:
+    """How the model at `path` is loaded now under these settings, and what is to be said before that, or ""."""
+    plan = planner.load(path, current.profile, own_numbers(current))
+    return load_params(path, current, plan), shortage(Path(path).name, plan)
 
 
 def load_params(path: str, current: Settings, plan: Plan) -> LoadParams:

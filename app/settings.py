@@ -34,6 +34,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "disk_megabytes": (0, 10_000_000),
     "idle_unload_minutes": (0, 10_080),
     "max_answer_tokens": (0, 1_000_000),
+    "unused_days": (1, 3650),
     **sampling.LIMITS,
 }
 """Lowest and highest value of each number, both allowed; also those of `Sampling`."""
@@ -57,6 +58,8 @@ _FILE_LIMIT = 1_000_000
 class Settings:
     """All of them.  0 for `threads` means "choose", for `idle_unload_minutes` and `max_answer_tokens` "never"
     and "no limit"; `model_path` "" means that no model was chosen yet.  Of `OWN_NUMBERS` None is the profile's.
+    `hub_endpoint` and `hub_proxy` "" are the usual ones; `hub_tokens` are the addresses that have an access token in the
+    system's keyring, and never the tokens.  A model that was not loaded for `unused_days` counts as unused.
     `sampling_kept` names what the user set in `sampling` to just what it is by default."""
 
     model_path: str = ""
@@ -79,6 +82,11 @@ class Settings:
     sampling_kept: tuple[str, ...] = ()
     theme: Theme = "system"
     sidebar_visible: bool = True
+    hub_endpoint: str = ""
+    hub_proxy: str = ""
+    hub_tokens: tuple[str, ...] = ()
+    model_folders: tuple[str, ...] = ()
+    unused_days: int = 30
 
     @property
     def sampling_open(self) -> frozenset[str]:

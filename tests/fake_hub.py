@@ -110,6 +110,11 @@ class FakeHub:
         self.raw: bytes | None = None
         self.silent = False
         self.needs_token = ""
+        self.people: dict[str, str] = {}
+        """Names by token."""
+        self.pages_at = ""
+        self.sends_to = ""
+        """Another origin: of the next pages of a list, and where a search is sent on to."""
         self.page_size = 1000
         self.log: list[Asked] = []
         self.closing = threading.Event()
@@ -259,6 +264,8 @@ class _Hub(_Handler):
             self.refuse(401, message="Invalid credentials in Authorization header")
         elif path == "/api/models":
             self._search()
+        elif path == "/api/whoami-v2":
+            self._owner()
         elif path.startswith("/api/models/"):
             self._about(path.removeprefix("/api/models/"))
         elif "/resolve/" in path:
@@ -266,8 +273,18 @@ class _Hub(_Handler):
         else:
             self.refuse(404, "RepoNotFound")
 
+    def _owner(self) -> None:
+        name = self.hub.people.get((self.asked.authorization or "").removeprefix("Bearer "))
+        if name is None:
+            self.refuse(401, message="Invalid credentials in Authorization header")
+        else:
+            self.send(200, {"Content-Type": "application/json"}, json.dumps({"name": name}).encode())  # fmt: skip
+
     def _search(self) -> None:
         query = self.asked.query
+        if self.hub.sends_to:
+            self.send(302, {"Location": self.hub.sends_to})
+            return
         text = query.get("search", [""])[0].lower()
         rows = [self._row(name) for name in sorted(self.hub.repos) if text in name.lower()]
         self._list(rows, int(query.get("limit", ["1000"])[0]))
@@ -283,7 +300,7 @@ class _Hub(_Handler):
                 for value in values
                 if name != "cursor"
             )
-            page = f"{self.hub.endpoint}{self.asked.path}?{kept}&cursor={start + limit}"
+            page = f"{self.hub.pages_at or self.hub.endpoint}{self.asked.path}?{kept}&cursor={start + limit}"
             headers["Link"] = f'<{page}>; rel="next"'
         self.send(200, headers, json.dumps(rows[start : start + limit]).encode())
 

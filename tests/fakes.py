@@ -222,6 +222,7 @@ class FakeModelHost:
         """Where set, every check has to be done, and waits for it."""
         self.loads: list[str] = []
         self.unloads = 0
+        self.retitled = 0
         self.closed = False
         self._listeners: list[Callable[[ModelState], None]] = []
 
@@ -254,6 +255,9 @@ class FakeModelHost:
     async def load(self, path: str) -> None:
         self.loads.append(path)
         self.move(phase=ModelPhase.LOADING, path=path, fraction=0.0, error="", short_of=None)
+
+    def retitle(self) -> None:
+        self.retitled += 1
 
     async def unload(self) -> None:
         self.unloads += 1

@@ -291,6 +291,10 @@ class ModelHost(Protocol):
         """
         ...
 
+    def retitle(self) -> None:
+        """Look again what the present model is called."""
+        ...
+
     async def unload(self) -> None:
         """Free the memory, or cancel a load; the next request loads the model again."""
         ...

@@ -12,13 +12,14 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app import paths
+from app import paths, settings
 from app.cli.progress import Bar
 from app.cli.say import note, say
 from app.errors import AppError, HubError, HubProblem, ModelError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from app.hub.library import LocalModel
     from app.hub.listing import Found
     from app.hub.remote import RemoteModel
+    from app.hub.shelf import Shelf, Shelved
 
 DONE, FAILED, NO_SUCH, UNSOUND, STOPPED = 0, 1, 2, 3, 130
 
@@ -64,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = commands.add_parser("list", help="models on this machine", allow_abbrev=False)
     listing.add_argument("--all", action="store_true", help="also what is not for chats")
     listing.add_argument("--duplicates", action="store_true", help="only those with the same content")  # fmt: skip
+    listing.add_argument("--unused", type=_count, default=0, metavar="DAYS", help="only those not loaded for so long")  # fmt: skip
     listing.add_argument(
         "--folder", action="append", type=Path, default=[], metavar="DIR", help="look there too"
     )
@@ -115,12 +118,23 @@ def _sigterm_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def _access() -> "Access":
+    """As the environment says, and else the settings of the window."""
+    from app.hub.account import of_command
+    from app.hub.keychain import SystemKeychain
+    from app.hub.tokens import Tokens
+    from app.hub.wishes import Wishes
+
+    current = settings.load(settings.settings_path()).settings
+    wishes = Wishes(current.hub_endpoint, current.hub_proxy, current.hub_tokens)
+    return of_command(wishes, Tokens(SystemKeychain()), note)
+
+
 # --- search --------------------------------------------------------------------------------------------------
 
 
 def search(arguments: argparse.Namespace) -> int:
     """One repository a line; nothing found is no failure."""
-    from app.hub import access
     from app.hub.catalog import Catalog
     from app.hub.listing import Query
 
@@ -130,7 +144,7 @@ def search(arguments: argparse.Namespace) -> int:
         language=arguments.language,
         licence=arguments.licence,
     )
-    catalog = Catalog(access.from_environment())
+    catalog = Catalog(_access())
     try:
         found = _enough(catalog, query, arguments.limit)
     finally:
@@ -176,20 +190,21 @@ def pull(arguments: argparse.Namespace) -> int:
     """Download it and check it; the last line on stdout is the file to load."""
     from app.cli.checking import passes
     from app.client import trust
-    from app.hub import access, words
+    from app.hub import words
+    from app.hub.details import is_other_kind
     from app.hub.download import Download
     from app.hub.transfer import SharedBucket
 
-    who = access.from_environment()
+    who = _access()
     model = _find(who, arguments.repo, arguments.file)
     note(f"{model.repo}: {model.title}, {words.size(model.size)}")
     bucket = SharedBucket(arguments.limit_rate * 1000.0)
     download = Download(model, paths.models_dir(), who, bucket=bucket)
     if not download.begun():
         _note_fit(model, who)
-    path = str(_watched(download, model.title))
-    sound = arguments.no_check or passes(path, trust.here())
-    say(path)
+    path = _watched(download, model.title)
+    sound = arguments.no_check or is_other_kind(path) or passes(str(path), trust.here())
+    say(str(path))
     return DONE if sound else UNSOUND
 
 
@@ -209,16 +224,15 @@ def _find(who: "Access", repo: str, wanted: str) -> "RemoteModel":
 
 def _note_fit(model: "RemoteModel", who: "Access") -> None:
     """Say before the download whether the model fits; that it cannot be told is no reason not to download."""
-    from app.hub.fit import fit
-    from app.hub.head import remote_footprint
+    from app.hub.head import remote_fit
     from app.sizing.machine import measure
 
     try:
-        found = remote_footprint(model, who)
+        found = remote_fit(model, who, measure().free)
     except HubError:
         return
-    if found is not None and found.layers:
-        note(f"here: {fit(found, measure().free)}")
+    if found:
+        note(f"here: {found}")
 
 
 def _watched(download: "Download", title: str) -> Path:
@@ -258,14 +272,15 @@ def _watched(download: "Download", title: str) -> Path:
 
 def list_models(arguments: argparse.Namespace) -> int:
     """One model a line: name, size, quantisation, what it is, where it lies, and how many chats fit."""
-    from app.hub import library
     from app.sizing.machine import measure
 
-    found = library.here(arguments.folder).scan()
-    groups = [[one] for one in found if arguments.all or one.kind is Kind.MODEL]
+    shelf = _shelf(arguments.folder)
+    found = shelf.models()
+    shown = [one for one in found if arguments.all or one.model.kind is Kind.MODEL]
     if arguments.duplicates:
-        groups = [list(same) for same in library.duplicates(found)]
-    shown = [one for group in groups for one in group]
+        shown = [one for same in shelf.alike(found) for one in same]
+    if arguments.unused:
+        shown = [one for one in shown if one.unused(time.time(), arguments.unused)]
     if arguments.json:
         say(json.dumps([_facts(one) for one in shown], indent=2))
     elif shown:
@@ -273,16 +288,36 @@ def list_models(arguments: argparse.Namespace) -> int:
         for line in _columns([_local_cells(one, free) for one in shown]):
             say(line)
     else:
-        note("no model is there twice" if arguments.duplicates else "no model is here yet")
+        note(_NOTHING_IS.get((bool(arguments.duplicates), bool(arguments.unused)), "there is none of both kinds"))  # fmt: skip
     return DONE
 
 
-def _local_cells(one: "LocalModel", free: int) -> list[str]:
+_NOTHING_IS = {
+    (False, False): "no model is here yet",
+    (True, False): "no model is there twice",
+    (False, True): "no model was unused for so long",
+}
+"""By whether duplicates, and unused ones, were asked for."""
+
+
+def _shelf(folders: Sequence[Path] = ()) -> "Shelf":
+    """The models of this machine, also of the folders that the settings of the window name."""
+    from app.hub import library
+    from app.hub.shelf import Shelf
+    from app.remembered import Remembered, remembered_path
+
+    current = settings.load(settings.settings_path()).settings
+    named = [*map(Path, current.model_folders), *folders]
+    return Shelf(library.here(named), Remembered(remembered_path()))
+
+
+def _local_cells(shelved: "Shelved", free: int) -> list[str]:
     from app.hub import words
 
+    one = shelved.model
     about = " ".join(filter(None, (one.details.architecture, one.details.parameters)))
     what = one.problem or (_fit_words(one, free) if one.chats else str(one.kind))
-    return [one.name, words.size(one.size), one.details.quantisation, about, one.place.name, what]
+    return [shelved.name, words.size(one.size), one.details.quantisation, about, one.place.name, what]  # fmt: skip
 
 
 def _fit_words(one: "LocalModel", free: int) -> str:
@@ -293,9 +328,10 @@ def _fit_words(one: "LocalModel", free: int) -> str:
     return str(fit(one.footprint, free))
 
 
-def _facts(one: "LocalModel") -> dict[str, object]:
+def _facts(shelved: "Shelved") -> dict[str, object]:
+    one = shelved.model
     return {
-        "name": one.name,
+        "name": shelved.name,
         "path": str(one.path),
         "place": one.place.name,
         "bytes": one.size,
@@ -303,6 +339,7 @@ def _facts(one: "LocalModel") -> dict[str, object]:
         "kind": str(one.kind),
         "problem": one.problem,
         "sha256": one.digest,
+        "last_used": shelved.memory.used or None,
         **{key: value for key, value in asdict(one.details).items() if key != "kind"},
     }
 
@@ -311,8 +348,11 @@ def remove(arguments: argparse.Namespace) -> int:
     """Delete a model that was downloaded, all its parts."""
     from app.hub import library, words
 
-    shelf = library.here()
-    model = library.called(shelf.scan(), arguments.name)
-    freed = shelf.remove(model)
-    say(f"removed {model.name}: {words.size(freed)} are free again")
+    shelf = _shelf()
+    found = shelf.models()
+    named = {one.memory.name.casefold(): one.model for one in found if one.memory.name}
+    model = named.get(arguments.name.casefold()) or library.called((one.model for one in found), arguments.name)  # fmt: skip
+    one = next(one for one in found if one.model is model)
+    freed = shelf.remove(one)
+    say(f"removed {one.name}: {words.size(freed)} are free again")
     return DONE

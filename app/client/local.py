@@ -26,14 +26,14 @@ from app.client.own_template import OwnTemplate, own_template
 from app.client.pair import MEANS, Means, Pair
 from app.client.prompt_format import LocalPromptFormat
 from app.client.rotation import Place, Rotation
-from app.client.status import engine_status
+from app.client.status import engine_status, ready
 from app.client.told import Listener, ToldState
 from app.client.trust import Trust
 from app.client.written import Written
 from app.counters import Counters
 from app.errors import AppError, ModelError
 from app.overrides import Overrides
-from app.prompting import OWN, FedPrompt
+from app.prompting import FedPrompt
 from app.tasks import Tasks
 from app.wire import FinishReason, Loaded, LoadParams, Progress, Usage
 
@@ -48,7 +48,8 @@ class LocalModel:
 
     `load_params` says how a file is to be loaded; it may read the file, for it is called on a thread.  With `path` the
     first request loads that file.  `states_folder` is where the states of chats may lie ("": nowhere), `overrides` the
-    templates that the user wrote, `trust` what a file must pass before it is loaded (None: it is loaded as it is).
+    templates that the user wrote, `title` what the model in a file is called, `trust` what a file must pass before it is
+    loaded (None: it is loaded as it is).
     """
 
     def __init__(
@@ -58,16 +59,18 @@ class LocalModel:
         path: str = "",
         states_folder: str = "",
         overrides: Overrides | None = None,
+        title: Callable[[str], str] = lambda path: PurePath(path).stem,
         trust: Trust | None = None,
         means: Means = MEANS,
     ) -> None:
         self._load_params = load_params
         self._kept = KeptStates(states_folder)
         self._overrides = overrides
+        self._title = title
         self._trust = trust
         self._means = means
         phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
-        self._told = ToldState(ModelState(phase, path=path, name=PurePath(path).stem))
+        self._told = ToldState(ModelState(phase, path=path, name=self._title(path)))
         self._pair: Pair | None = None
         self._coming: Pair | None = None
         self._written = Written()
@@ -127,6 +130,10 @@ class LocalModel:
             return
         self._end_pair(FinishReason.ERROR, TAKEN_AWAY)
         await asyncio.wait([self._begin_load(path)])
+
+    def retitle(self) -> None:
+        """The model may be called otherwise now."""
+        self._told.show(replace(self._told.now, name=self._title(self._told.now.path)))
 
     async def unload(self) -> None:
         """Free the memory, or cancel a load; the next request loads the model again."""
@@ -284,7 +291,7 @@ class LocalModel:
         self._cancel_load()
         self._rotation.is_now(path)
         self._told.show(
-            ModelState(ModelPhase.LOADING, path=path, name=PurePath(path).stem, doing=STARTING)
+            ModelState(ModelPhase.LOADING, path=path, name=self._title(path), doing=STARTING)
         )
         self._loading = self._loads.spawn(self._load(path), name=f"load {PurePath(path).name}")
         return self._loading
@@ -338,29 +345,14 @@ class LocalModel:
         """Show what the pair's engine does, and let go of a pair whose engine was given up."""
         if pair is not self._pair:
             return
-        over, loaded = pair.engine.over, pair.loaded
+        over = pair.engine.over
         if over is not None:
             self._told.show(
                 replace(self._told.now, phase=ModelPhase.FAILED, doing="", error=over[1])
             )
             self._end_pair(*over)
         elif pair.engine.serving:
-            self._told.show(
-                replace(
-                    self._told.now,
-                    phase=ModelPhase.READY,
-                    device=loaded.device,
-                    fraction=1.0,
-                    doing="",
-                    context_tokens=loaded.context_tokens,
-                    pool_tokens=loaded.pool_tokens,
-                    notes=pair.notes,
-                    format_name="" if pair.format_name == OWN else pair.format_name,
-                    can_switch=pair.thinking.switch,
-                    can_effort=pair.thinking.effort,
-                    recommended=pair.recommended,
-                )
-            )
+            self._told.show(ready(self._told.now, pair))
         else:
             loading = replace(self._told.now, phase=ModelPhase.LOADING, doing=STARTING_AGAIN)
             self._told.show(replace(loading, fraction=pair.engine.fraction))
@@ -377,7 +369,7 @@ class LocalModel:
             ModelState(
                 ModelPhase.UNLOADED,
                 path=path,
-                name=PurePath(path).stem,
+                name=self._title(path),
                 error=error,
                 recommended=self._told.now.recommended,
             )

@@ -1,8 +1,12 @@
-"""What the status line shows of an engine."""
+"""What the window shows of a model that serves."""
 
-from app.chat.model_state import EngineStatus
+from dataclasses import replace
+
+from app.chat.model_state import EngineStatus, ModelPhase, ModelState
 from app.client.advice import advice
 from app.client.engine import EngineClient
+from app.client.pair import Pair
+from app.prompting import OWN
 
 
 def engine_status(engine: EngineClient) -> EngineStatus:
@@ -17,4 +21,23 @@ def engine_status(engine: EngineClient) -> EngineStatus:
         cells_used=counters.cells_used,
         cells_total=counters.cells_total,
         advice=advice(counters),
+    )
+
+
+def ready(state: ModelState, pair: Pair) -> ModelState:
+    """The state of the model that these processes serve."""
+    loaded = pair.loaded
+    return replace(
+        state,
+        phase=ModelPhase.READY,
+        device=loaded.device,
+        fraction=1.0,
+        doing="",
+        context_tokens=loaded.context_tokens,
+        pool_tokens=loaded.pool_tokens,
+        notes=pair.notes,
+        format_name="" if pair.format_name == OWN else pair.format_name,
+        can_switch=pair.thinking.switch,
+        can_effort=pair.thinking.effort,
+        recommended=pair.recommended,
     )

@@ -99,7 +99,7 @@ class Catalog:
     def _nonsense(self) -> HubError:
         return HubError(
             f"The answer of {self._access.host} makes no sense.",
-            "Check the address of the hub (HF_ENDPOINT).",
+            "Check the address of the hub.",
             problem=HubProblem.PROTOCOL,
         )
 

@@ -1,10 +1,12 @@
 """What the head of a model file says: what it is for, and what a person wants to know of it."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from app.errors import ModelError
 from app.hub import names
 from app.hub.names import Kind
-from app.sizing.header import Header
+from app.sizing.header import Header, read_header
 
 _FILE_TYPES = {
     0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 10: "Q2_K", 11: "Q3_K_S", 12: "Q3_K_M",
@@ -75,6 +77,14 @@ def kind(header: Header) -> Kind:
     if header.has("pooling_type") or header.values.get(f"{header.architecture}.attention.causal") is False:  # fmt: skip
         return Kind.EMBEDDING
     return Kind.MODEL
+
+
+def is_other_kind(path: Path) -> bool:
+    """Whether the file is plainly no chat model; one that cannot be read may be one."""
+    try:
+        return kind(read_header(path)) is not Kind.MODEL
+    except ModelError:
+        return False
 
 
 def _text(header: Header, key: str) -> str:

@@ -51,6 +51,11 @@ class Downloads:
         self._threads: set[threading.Thread] = set()
         self._closed = False
 
+    def use(self, access: Access) -> None:
+        """Ask so from the next start on."""
+        with self._lock:
+            self._access = access
+
     def restore(self) -> None:
         """Go on with what was not done when the app ended; what rested or failed rests."""
         with self._lock:

@@ -58,7 +58,7 @@ def _gated(error: HfHubHTTPError, access: Access, repo: str) -> HubError:
     if error.response.status_code == 401 and not access.token:
         return HubError(
             f"{repo} is only for people who have accepted its licence, and the hub does not know who you are.",
-            f"Accept the licence at {page}, then give Tutti an access token (HF_TOKEN).",
+            f"Accept the licence at {page}, then give Tutti an access token: in its settings, or as HF_TOKEN.",
             problem=HubProblem.GATED,
             page=page,
         )
@@ -79,7 +79,7 @@ def _no_repository(_error: HfHubHTTPError, access: Access, repo: str) -> HubErro
         )
     return HubError(
         f"There is no repository {repo} on {access.host}, or it is private.",
-        "Check its name; for a private one give Tutti an access token (HF_TOKEN).",
+        "Check its name; for a private one give Tutti an access token: in its settings, or as HF_TOKEN.",
         problem=HubProblem.NOT_FOUND,
     )
 
@@ -123,13 +123,13 @@ def _by_status(error: HfHubHTTPError, access: Access, repo: str) -> HubError:
     if isinstance(error, RepositoryNotFoundError) or status in {401, 404, 410}:
         return _no_repository(error, access, repo or "of this name")
     if status == 407:
-        return proxy_password()
+        return proxy_password(access)
     if status == 403:
         return HubError(
             f"{access.host} does not allow this access.",
             "Check what your access token may do."
             if access.token
-            else "An access token (HF_TOKEN) may be needed.",
+            else "An access token may be needed: in Tutti's settings, or as HF_TOKEN.",
             problem=HubProblem.FORBIDDEN,
         )
     if status == 429:
@@ -163,7 +163,7 @@ def _busy(access: Access, headers: Mapping[str, str]) -> HubError:
     when = (
         "Try again later." if wait is None else f"It may be asked again in {words.duration(wait)}."
     )
-    remedy = when if access.token else f"{when} Signed in, with HF_TOKEN, more is allowed."
+    remedy = when if access.token else f"{when} With an access token more is allowed."
     return HubError(
         f"{access.host} is busy, or was asked too often.",
         remedy,
@@ -200,7 +200,7 @@ def _rate_limit(headers: Mapping[str, str]) -> float | None:
 
 def _transport(error: Exception, access: Access) -> HubError:
     if isinstance(error, httpx2.ProxyError):
-        return proxy_password() if "407" in str(error) else _dead_proxy(access)
+        return proxy_password(access) if "407" in str(error) else _dead_proxy(access)
     if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
         return _not_connected(error, access)
     if isinstance(error, httpx2.TimeoutException):
@@ -264,14 +264,17 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _dead_proxy(access: Access) -> HubError:
     return HubError(
         f"The proxy that stands before {access.host} does not answer.",
-        "Check HTTPS_PROXY, or set NO_PROXY for this host.",
+        "Check its address in the settings."
+        if access.proxy
+        else "Check HTTPS_PROXY, or set NO_PROXY for this host.",
         problem=HubProblem.OFFLINE,
     )
 
 
-def proxy_password() -> HubError:
+def proxy_password(access: Access) -> HubError:
+    where = "its address in the settings" if access.proxy else "HTTPS_PROXY"
     return HubError(
         "The proxy wants a name and a password.",
-        "Write them into HTTPS_PROXY: http://NAME:PASSWORD@HOST:PORT.",
+        f"Write them into {where}: http://NAME:PASSWORD@HOST:PORT.",
         problem=HubProblem.PROXY,
     )

@@ -6,9 +6,12 @@ from pathlib import Path
 from huggingface_hub import hf_hub_url
 
 from app.errors import ModelError
+from app.hub import details
 from app.hub.access import Access
 from app.hub.answer import judge
+from app.hub.fit import fit
 from app.hub.line import QUICK, Line, Waits
+from app.hub.names import Kind
 from app.hub.remote import RemoteModel
 from app.sizing.footprint import Footprint, footprint
 from app.sizing.header import Header, read_header
@@ -21,6 +24,19 @@ def remote_footprint(model: RemoteModel, access: Access, waits: Waits = QUICK) -
     """What `model` takes of the memory; None where its head makes no sense.  Raises HubError and Cut."""
     header = remote_header(model, access, waits)
     return None if header is None else footprint(header, model.size)
+
+
+def remote_fit(model: RemoteModel, access: Access, free: int, waits: Waits = QUICK) -> str:
+    """How many chats of `model` fit into so many free bytes, or why it cannot chat, in words; "" where that cannot be
+    told.  Raises HubError and Cut."""
+    header = remote_header(model, access, waits)
+    if header is None:
+        return ""
+    kind = details.kind(header)
+    if kind is not Kind.MODEL:
+        return f"it cannot chat, whatever its name says: it is the file of another kind ({kind})"
+    found = footprint(header, model.size)
+    return str(fit(found, free)) if found.layers else ""
 
 
 def remote_header(model: RemoteModel, access: Access, waits: Waits = QUICK) -> Header | None:

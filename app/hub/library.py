@@ -4,10 +4,9 @@
 its size and time of change.
 """
 
-import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +20,6 @@ from app.hub.shelves import Found
 from app.sizing import extent
 from app.sizing.footprint import Footprint, footprint
 from app.sizing.header import Header, read_header
-
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +40,16 @@ class LocalModel:
 
     @property
     def removable(self) -> bool:
-        """Only what this app fetched; the rest belongs to other programs."""
+        """Whether this app fetched it."""
         return self.place.layout is Layout.OWN
+
+    @property
+    def named(self) -> bool:
+        """Whether it lies as a plain file in a folder of the user's: removable once they agree to just that.
+
+        The stores of other programs are never touched: one file there may stand for several of their models.
+        """
+        return self.place.named and self.place.layout is Layout.FOLDER
 
     @property
     def chats(self) -> bool:
@@ -58,16 +63,27 @@ class Library:
     def __init__(self, own: Path, others: Iterable[Place] = ()) -> None:
         """`own` is the folder that this app fetches into."""
         self._own = own
-        self._places = [Place("Tutti", own, Layout.OWN), *others]
+        self._first = [Place("Tutti", own, Layout.OWN)]
+        self._others: list[Place] = []
+        for place in others:
+            (self._first if place.layout is Layout.STARTER else self._others).append(place)
+        self._named: list[Place] = []
         self._lock = threading.Lock()
         self._heads: dict[tuple[str, int, int], Header | str] = {}
         """Of files by path, size and time of change: what they say, or why they cannot be used."""
 
+    def look_in(self, folders: Iterable[Path]) -> None:
+        """Look in these folders, which the user names, instead of those named before."""
+        with self._lock:
+            self._named = places.named(folders)
+
     def scan(self) -> list[LocalModel]:
         """All of them; a file that is reached on two ways counts once."""
+        with self._lock:
+            looked_at = [*self._first, *self._named, *self._others]
         found: list[LocalModel] = []
         seen: set[tuple[int, int]] = set()
-        for place in self._places:
+        for place in looked_at:
             for one in shelves.look(place):
                 try:
                     states = [path.stat() for path in one.files]
@@ -132,9 +148,18 @@ class Library:
         known = receipt is not None and receipts.holds(receipt, path) and len(receipt.digest) == 64
         return receipt.digest if known and receipt is not None else ""
 
-    def remove(self, model: LocalModel) -> int:
-        """Delete all its files; gives the bytes that are free now.  Raises ModelError, HubError."""
-        if not model.removable:
+    def remove(self, model: LocalModel, *, agreed: bool = False) -> int:
+        """Delete all its files; gives the bytes that are free now.  Raises ModelError, HubError.
+
+        What lies in a folder of the user's goes only when they have `agreed` to just that.
+        """
+        if not (model.removable or (model.named and agreed)):
+            if model.named:
+                raise ModelError(
+                    f"“{model.name}” lies in your folder {model.place.path}: Tutti did not put it there, and another "
+                    "program may need it.",
+                    "Delete its file yourself, or remove it in the window, which asks first.",
+                )
             raise ModelError(
                 f"“{model.name}” lies in {model.place.path} and belongs to another program ({model.place.name}).",
                 "Remove it there.",
@@ -142,13 +167,14 @@ class Library:
         freed = 0
         for path in model.files:
             try:
-                freed += path.stat().st_size
+                freed += path.lstat().st_size  # of a link, no more than that
                 path.unlink()
             except FileNotFoundError:
                 continue
             except OSError as error:
                 raise disk.told(error, path.parent) from error
-        self._forget(model)
+        if model.removable:
+            self._forget(model)
         return freed
 
     def _forget(self, model: LocalModel) -> None:
@@ -167,42 +193,9 @@ def here(folders: Iterable[Path] = (), environment: Mapping[str, str] = os.envir
     starter = paths.starter_model()
     own = paths.models_dir()
     with_app = [Place("with Tutti", starter, Layout.STARTER)] if starter else []
-    others = [*with_app, *places.named(folders), *places.known_places(environment, Path.home())]
-    return Library(own, others)
-
-
-def duplicates(
-    models: Iterable[LocalModel], tell: Callable[[int], None] = lambda _count: None
-) -> list[tuple[LocalModel, ...]]:
-    """Models with the same content, together.  Of those whose digest is not known only files of the same size are read;
-    `tell` gets the bytes read and may raise, to stop."""
-    by_size: dict[tuple[int, ...], list[LocalModel]] = {}
-    for model in models:
-        if not model.problem:
-            sizes = tuple(path.stat().st_size for path in model.files)
-            by_size.setdefault(sizes, []).append(model)
-    found: list[tuple[LocalModel, ...]] = []
-    for alike in by_size.values():
-        by_content: dict[tuple[str, ...], list[LocalModel]] = {}
-        for model in alike if len(alike) > 1 else ():
-            by_content.setdefault(_content(model, tell), []).append(model)
-        found += [tuple(same) for same in by_content.values() if len(same) > 1]
-    return found
-
-
-def _content(model: LocalModel, tell: Callable[[int], None]) -> tuple[str, ...]:
-    if model.digest:
-        return (model.digest,)
-    return tuple(_sha256(path, tell) for path in model.files)
-
-
-def _sha256(path: Path, tell: Callable[[int], None]) -> str:
-    whole = hashlib.sha256()
-    with path.open("rb") as file:
-        while data := file.read(_CHUNK):
-            whole.update(data)
-            tell(len(data))
-    return whole.hexdigest()
+    shelf = Library(own, [*with_app, *places.known_places(environment, Path.home())])
+    shelf.look_in(folders)
+    return shelf
 
 
 def called(models: Iterable[LocalModel], name: str) -> LocalModel:

@@ -75,6 +75,7 @@ class Line:
             timeout=httpx2.Timeout(waits.read, connect=waits.connect),
             follow_redirects=True,
             max_redirects=_MOST_REDIRECTS,
+            proxy=access.proxy or None,
             event_hooks={"request": [hf_request_event_hook, self._check]},
         )
 

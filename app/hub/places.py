@@ -21,11 +21,17 @@ class Layout(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder with models, and what a person calls it; of the starter the file itself."""
+    """A folder with models, and what a person calls it; of the starter the file itself.  `named` by the user."""
 
     name: str
     path: Path
     layout: Layout
+    named: bool = False
+
+    @property
+    def label(self) -> str:
+        """For a line that has no room for a path."""
+        return self.path.name or self.name if self.named else self.name
 
 
 def known_places(environment: Mapping[str, str], home: Path) -> list[Place]:
@@ -45,7 +51,7 @@ def known_places(environment: Mapping[str, str], home: Path) -> list[Place]:
 
 def named(folders: Iterable[Path]) -> list[Place]:
     """Folders that the user names; one of Ollama or of the hub's cache is seen by what is in it."""
-    return [Place(str(folder), folder, _layout(folder)) for folder in folders]
+    return [Place(str(folder), folder, _layout(folder), named=True) for folder in folders]
 
 
 def _layout(folder: Path) -> Layout:

@@ -97,6 +97,12 @@ class Item:
 class Choice(QComboBox):
     """One of a few values, drawn like the other fields."""
 
+    def sizeHint(self) -> QSize:
+        """Room for the widest of them, as it is drawn here."""
+        texts = (self.itemText(row) for row in range(self.count()))
+        widest = max(map(self.fontMetrics().horizontalAdvance, texts), default=0)
+        return QSize(widest + _TEXT_LEFT + icons.small() + 3 * theme.GAP_2, super().sizeHint().height())  # fmt: skip
+
     def paintEvent(self, _: QPaintEvent) -> None:
         with QPainter(self) as painter:
             self._draw(painter)

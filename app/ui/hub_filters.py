@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
 from app.hub.listing import Query, Sort
 from app.ui import theme
+from app.ui.fields import Choice
 
 _SORTS = ("Trending", "Most downloaded", "Most liked", "Changed last", "Newest")
 _SIZES = (
@@ -57,7 +58,8 @@ class HubFilters(QWidget):
         self._row.addStretch(1)
 
     def _box(self, name: str, label: str, choices: tuple[tuple[str, str], ...]) -> QComboBox:
-        box = QComboBox(self)
+        box = Choice(self)
+        box.setFixedHeight(theme.px(theme.CONTROL))
         box.setObjectName(name)
         box.setAccessibleName(label)
         for text, value in choices:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.hub import words
-from app.hub.library import Library, LocalModel
+from app.hub.shelf import Shelf, Shelved
 from app.ui import aio
 from app.ui.plain import one_line, tooltip, without_mnemonics
 
@@ -23,14 +23,14 @@ class LocalModelsMenu(QMenu):
 
     chosen = Signal(str)
 
-    def __init__(self, library: Library, parent: QWidget | None = None) -> None:
+    def __init__(self, shelf: Shelf, parent: QWidget | None = None) -> None:
         super().__init__("Models on this computer", parent)
         self.setObjectName("localModelsMenu")
         self.setAccessibleName("Models on this computer")
         self.setToolTipsVisible(True)
-        self._library = library
+        self._shelf = shelf
         self._looking = False
-        self._shown: list[LocalModel] | None = None
+        self._shown: list[Shelved] | None = None
         self._say("Looking…")
         self.aboutToShow.connect(self._look)
 
@@ -40,15 +40,15 @@ class LocalModelsMenu(QMenu):
             return
         self._looking = True
         try:
-            found = await asyncio.to_thread(self._library.scan)
+            found = await asyncio.to_thread(self._shelf.models)
         finally:
             self._looking = False
-        models = sorted((one for one in found if one.chats), key=lambda one: one.name.casefold())
+        models = [one for one in found if one.model.chats]
         if models != self._shown:
             self._shown = models
             self._show(models)
 
-    def _show(self, models: list[LocalModel]) -> None:
+    def _show(self, models: list[Shelved]) -> None:
         self.clear()
         for model in models[:_MOST]:
             self.addAction(self._action(model))
@@ -57,12 +57,13 @@ class LocalModelsMenu(QMenu):
         elif len(models) > _MOST:
             self._say(f"And {len(models) - _MOST} more: open them as files")
 
-    def _action(self, model: LocalModel) -> QAction:
-        text = f"{one_line(model.name, _WIDEST)}  ·  {words.size(model.size)}"
+    def _action(self, one: Shelved) -> QAction:
+        model = one.model
+        text = f"{one_line(one.name, _WIDEST)}  ·  {words.size(model.size)}"
         action = QAction(without_mnemonics(text), self)
         about = model.details
         known = (about.title, about.architecture, about.parameters, about.quantisation, str(model.path))  # fmt: skip
-        action.setToolTip(tooltip(" · ".join(filter(None, (*known, model.place.name)))))
+        action.setToolTip(tooltip(" · ".join(filter(None, (*known, model.place.label)))))
         path = str(model.path)
         action.setData(path)
         action.triggered.connect(self._chosen)

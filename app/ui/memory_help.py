@@ -2,18 +2,20 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from app.chat.model_state import ModelState
 from app.errors import MemoryPart
 from app.hub import words
-from app.hub.library import Library
+from app.hub.shelf import Shelf
 from app.hub.smaller import smaller
 from app.settings import Settings
 from app.sizing.planner import Planner
 from app.sizing.profiles import own_numbers
 from app.sizing.remedies import Remedy, RemedyKind, Smaller, remedies
+from app.ui import aio
 from app.ui.banner import Choice
 from app.ui.plain import one_line
 from app.ui.preferences import Preferences
@@ -27,18 +29,20 @@ class MemoryHelp:
 
     def __init__(self, planner: Planner, preferences: Preferences) -> None:
         self._planner, self._preferences = planner, preferences
-        self._library: Library | None = None
+        self._shelf: Shelf | None = None
         self._find: Callable[[], None] | None = None
 
-    def look_in(self, library: Library, find: Callable[[], None]) -> None:
+    def look_in(self, shelf: Shelf, find: Callable[[], None]) -> None:
         """`find` shows where a model can be looked for."""
-        self._library, self._find = library, find
+        self._shelf, self._find = shelf, find
 
     async def choices(self, state: ModelState, load: Callable[[str], None]) -> tuple[Choice, ...]:
         """The remedies for the load that has failed like this; none where nothing helps by the estimate."""
         if state.short_of is None:
             return ()
         current = self._preferences.current
+        if self._shelf is not None:
+            current = self._shelf.remembered.settings_for(state.path, current)
         found = await asyncio.to_thread(self._look, state.path, state.short_of, current)
         return tuple(
             Choice(_words(one), partial(self._use, one, load))
@@ -50,8 +54,8 @@ class MemoryHelp:
         attempt = self._planner.attempt(path, part, current.profile, own_numbers(current))
         others: tuple[Smaller, ...] = ()
         least_share = 1.0
-        if self._library is not None:
-            others, least_share = smaller(self._library, Path(path))
+        if self._shelf is not None:
+            others, least_share = smaller(self._shelf.library, Path(path))
         return remedies(attempt, others, least_share)
 
     def _use(self, remedy: Remedy, load: Callable[[str], None]) -> None:
@@ -59,8 +63,18 @@ class MemoryHelp:
             if self._find is not None:
                 self._find()
             return
+        aio.spawn(self._set(remedy, load))
+
+    async def _set(self, remedy: Remedy, load: Callable[[str], None]) -> None:
+        """Where the model has load settings of its own, it is these that have to change."""
         own = remedy.own
-        self._preferences.update(pool_tokens=own.pool_tokens, kv_type=own.kv_type)
+        remembered = self._shelf.remembered if self._shelf is not None else None
+        before = remembered.of(remedy.path).load if remembered is not None else None
+        if remembered is None or before is None:
+            self._preferences.update(pool_tokens=own.pool_tokens, kv_type=own.kv_type)
+        else:
+            after = replace(before, pool_tokens=own.pool_tokens, kv_type=own.kv_type)
+            await asyncio.to_thread(remembered.load_with, remedy.path, after)
         load(remedy.path)
 
 

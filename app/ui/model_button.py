@@ -26,6 +26,7 @@ class ModelButton(QToolButton):
     unload_requested = Signal()
     reload_requested = Signal()
     template_requested = Signal()
+    load_settings_requested = Signal()
 
     def __init__(self, starter: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,6 +34,7 @@ class ModelButton(QToolButton):
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._state = ModelState()
+        self._offered = False
         self._room = theme.px(_WIDEST)
         self._menu = QMenu(self)
         self._menu.setObjectName("modelMenu")
@@ -45,6 +47,10 @@ class ModelButton(QToolButton):
         self._template = self._action(
             "Prompt template…", "promptTemplateMenuAction", self.template_requested
         )
+        self._load = self._action(
+            "Load settings…", "loadSettingsAction", self.load_settings_requested
+        )
+        self._load.setVisible(False)
         self._reload = self._action("Load again", "reloadModelAction", self.reload_requested)
         self._unload = self._action("Unload", "unloadModelAction", self.unload_requested)
         self.setMenu(self._menu)
@@ -60,6 +66,8 @@ class ModelButton(QToolButton):
     def offer(self, menu: QMenu) -> None:
         """Add a menu of models to choose from, and the way to more of them."""
         self._menu.insertMenu(self._below, menu)
+        self._offered = True
+        self.show_state(self._state)
         find = QAction("Find and download models…", self._menu)
         find.setObjectName("findModelsAction")
         find.triggered.connect(self.find_requested)
@@ -96,6 +104,7 @@ class ModelButton(QToolButton):
         self._unload.setText("Cancel loading" if loading else "Unload")
         self._unload.setVisible(loading or state.phase is ModelPhase.READY)
         self._template.setVisible(state.phase is ModelPhase.READY)
+        self._load.setVisible(known and self._offered)
         self._reload.setVisible(known and not loading)
         self._reload.setText("Load again" if state.phase is ModelPhase.READY else "Load")
 

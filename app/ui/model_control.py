@@ -119,6 +119,23 @@ class ModelControl(QObject):
             )
         self._replace(notice)
 
+    def say_next_load(self) -> None:
+        """The model would be loaded otherwise now: where it is there, offer that."""
+        if self._host.state.phase in (ModelPhase.READY, ModelPhase.LOADING):
+            self._replace(
+                Notice(
+                    "The new settings of the model count from the next load on.",
+                    "info",
+                    "Reload now",
+                    act=self.load_again,
+                )
+            )
+
+    def retitle(self, path: str) -> None:
+        """The model in this file has got another name."""
+        if path == self._host.state.path:
+            self._host.retitle()
+
     async def examine(self, path: str) -> str:
         """Check a file that may be loaded later; gives the reason why it may not, "" where it may."""
         try:
@@ -255,15 +272,8 @@ class ModelControl(QObject):
 
     def _settings_changed(self, old: Settings, new: Settings) -> None:
         differs = any(getattr(old, name) != getattr(new, name) for name in LOAD_FIELDS)
-        if differs and self._host.state.phase in (ModelPhase.READY, ModelPhase.LOADING):
-            self._replace(
-                Notice(
-                    "The new settings of the model count from the next load on.",
-                    "info",
-                    "Reload now",
-                    act=self.load_again,
-                )
-            )
+        if differs:
+            self.say_next_load()
 
 
 def _ignore(_fraction: float) -> None:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QPushButton,
     QScrollArea,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -29,8 +30,10 @@ from app.ui.card_view import readable
 from app.ui.download_list import DownloadList
 from app.ui.hub_filters import HubFilters
 from app.ui.hub_search import HubSearch
+from app.ui.library_view import LibraryView
 from app.ui.model_page import ModelPage
 from app.ui.plain import Label
+from app.ui.segments import Segments
 
 _LEFT = 330
 _DOWNLOADS_HEIGHT = 190
@@ -44,12 +47,19 @@ class ModelDialog(QDialog):
     use_wanted = Signal(str)
 
     def __init__(
-        self, hub: Hub, recommended: Sequence[Recommended], parent: QWidget | None = None
+        self,
+        hub: Hub,
+        recommended: Sequence[Recommended],
+        library: LibraryView,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("modelDialog")
         self.setWindowTitle("Models")
-        self._hub, self._recommended = hub, recommended
+        self._hub, self._recommended, self.library = hub, recommended, library
+        self._parts = Segments(
+            {"modelsOnHub": "Find models", "modelsHere": "On this computer"}, "Models", self
+        )
         self._opening: asyncio.Task[None] | None = None
         self._fitting: asyncio.Task[None] | None = None
         self.field = QLineEdit(self)
@@ -105,15 +115,25 @@ class ModelDialog(QDialog):
         self._area.setObjectName("downloadArea")
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.hide()
+        finding = QWidget(self)
+        on_hub = QVBoxLayout(finding)
+        on_hub.setContentsMargins(0, 0, 0, 0)
+        on_hub.setSpacing(theme.GAP_3)
+        on_hub.addWidget(self.field)
+        on_hub.addWidget(self.filters)
+        on_hub.addLayout(middle, 1)
+        self._stack = QStackedWidget(self)
+        self._stack.addWidget(finding)
+        self._stack.addWidget(self.library)
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.GAP_5, theme.GAP_4, theme.GAP_5, theme.GAP_4)
         column.setSpacing(theme.GAP_3)
-        column.addWidget(self.field)
-        column.addWidget(self.filters)
-        column.addLayout(middle, 1)
+        column.addWidget(self._parts, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._stack, 1)
         column.addWidget(self._area)
 
     def _connect(self) -> None:
+        self._parts.chosen.connect(self._turn_to)
         self.field.textChanged.connect(self._changed)
         self.field.returnPressed.connect(self._at_once)
         self.filters.changed.connect(self._changed)
@@ -144,7 +164,13 @@ class ModelDialog(QDialog):
         self.search.cancel()
         self._stop(self._opening)
         self._stop(self._fitting)
+        self.library.stop()
         super().done(code)
+
+    def _turn_to(self, part: int) -> None:
+        self._stack.setCurrentIndex(part)
+        if part:
+            self.library.look()
 
     # --- the list --------------------------------------------------------------------------------------------
 

@@ -1,22 +1,30 @@
 """Where the window gets models from: the menu of those on this computer, the dialog, and what comes of downloads."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QWidget
 
+from app.chat.model_state import ModelPhase
 from app.hub.curated import Recommended
-from app.hub.library import Library
+from app.hub.details import is_other_kind
 from app.hub.port import Hub
+from app.hub.shelf import Shelf, Shelved
 from app.hub.standing import Row, State
 from app.ui import aio
 from app.ui.banner import Banner, Notice
+from app.ui.folders_dialog import FoldersDialog
+from app.ui.hub_control import HubControl
+from app.ui.library_view import LibraryView
+from app.ui.load_control import LoadControl
 from app.ui.local_models import LocalModelsMenu
 from app.ui.model_button import ModelButton
 from app.ui.model_control import ModelControl
 from app.ui.model_dialog import ModelDialog
 from app.ui.plain import one_line
+from app.ui.preferences import Preferences
 
 _LOOK_MS = 250
 _MOVING = (State.WAITING, State.RUNNING)
@@ -24,11 +32,12 @@ _MOVING = (State.WAITING, State.RUNNING)
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What is on this machine, what a hub has, and what of it is recommended here."""
+    """What is on this machine, what a hub has, what of it is recommended here, and the user's account with the hub."""
 
-    library: Library
+    shelf: Shelf
     hub: Hub
     recommended: Sequence[Recommended] = ()
+    account: HubControl | None = None
 
 
 class ModelFinder(QObject):
@@ -40,18 +49,22 @@ class ModelFinder(QObject):
         control: ModelControl,
         button: ModelButton,
         banner: Banner,
+        load: LoadControl,
+        preferences: Preferences,
         window: QWidget,
     ) -> None:
         super().__init__(window)
         self._sources, self._control, self._banner = sources, control, banner
+        self._load, self._preferences = load, preferences
         self._window = window
         self._dialog: ModelDialog | None = None
         self._states: dict[str, State] = {}
-        menu = LocalModelsMenu(sources.library, button)
+        menu = LocalModelsMenu(sources.shelf, button)
         menu.chosen.connect(control.load)
-        control.memory.look_in(sources.library, self.open)
+        control.memory.look_in(sources.shelf, self.open)
         button.offer(menu)
         button.find_requested.connect(self.open)
+        button.load_settings_requested.connect(load.ask_for_loaded)
         self._timer = QTimer(self)
         self._timer.setInterval(_LOOK_MS)
         self._timer.timeout.connect(self._look)
@@ -60,13 +73,45 @@ class ModelFinder(QObject):
     def open(self) -> None:
         """Show the dialog, or bring it forward."""
         if self._dialog is None:
-            self._dialog = ModelDialog(self._sources.hub, self._sources.recommended, self._window)
+            view = self._view()
+            self._dialog = ModelDialog(
+                self._sources.hub, self._sources.recommended, view, self._window
+            )
             self._dialog.use_wanted.connect(self._use)
+            view.use_wanted.connect(self._use_file)
             self._dialog.finished.connect(self._closed)
             self._look()
             self._timer.start()
             self._dialog.show()
         self._dialog.activateWindow()
+
+    def _view(self) -> LibraryView:
+        view = LibraryView(self._sources.shelf, lambda: self._preferences.current, self._loaded)
+        view.load_settings_wanted.connect(self._ask_load)
+        view.folders_wanted.connect(self._ask_folders)
+        view.renamed.connect(self._control.retitle)
+        self._load.changed.connect(view.look)
+        return view
+
+    def _loaded(self) -> str:
+        """The file whose model is in memory, or on its way there."""
+        state = self._control.state
+        there = state.phase in (ModelPhase.READY, ModelPhase.LOADING)
+        return state.path if there else ""
+
+    @aio.async_slot
+    async def _ask_load(self, one: Shelved) -> None:
+        await self._load.ask(one.path, self._dialog or self._window, one.name)
+
+    @aio.async_slot
+    async def _ask_folders(self) -> None:
+        dialog = FoldersDialog(self._preferences.current.model_folders, self._dialog)
+        if await aio.finished(dialog):
+            folders = dialog.value()
+            await asyncio.to_thread(self._sources.shelf.look_in, folders)
+            self._preferences.update(model_folders=folders)
+            if self._dialog is not None:
+                self._dialog.library.look()
 
     def shut(self) -> None:
         """The window ends."""
@@ -95,6 +140,13 @@ class ModelFinder(QObject):
     async def _downloaded(self, row: Row) -> None:
         """Check it, so that it loads at once when it is wanted, and tell what came of it."""
         name = one_line(row.model.title, 60)
+        if await asyncio.to_thread(is_other_kind, row.path):
+            self._banner.post(
+                Notice(
+                    f"{name} is downloaded. It is a file that models use, and cannot chat.", "info"
+                )
+            )
+            return
         why = await self._control.examine(str(row.path))
         if why:
             self._banner.post(Notice(f"{name} is downloaded, and cannot be used. {why}"))
@@ -117,3 +169,8 @@ class ModelFinder(QObject):
                 self._control.load(str(row.path))
                 if self._dialog is not None:
                     self._dialog.accept()
+
+    def _use_file(self, path: str) -> None:
+        self._control.load(path)
+        if self._dialog is not None:
+            self._dialog.accept()

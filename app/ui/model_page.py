@@ -92,7 +92,7 @@ class ModelPage(QWidget):
         self._repository = repository
         self._title.setText(repository.repo)
         self._facts.setText(facts(repository))
-        gated = f"Its licence has to be accepted at {page} first; then HF_TOKEN lets Tutti in."
+        gated = f"Its licence has to be accepted at {page} first; then an access token, in the settings, lets Tutti in."
         nothing = "" if repository.offers else "It has no model in the GGUF format."
         self._said.setText(gated if repository.about.gated else nothing)
         self.card.show_text("")

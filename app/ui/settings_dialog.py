@@ -17,7 +17,8 @@ from app.settings import OWN_NUMBERS, Settings
 from app.sizing.planner import NO_OUTLOOK, Outlook
 from app.ui import geometry, theme
 from app.ui.fields import Form, Item
-from app.ui.plain import Label
+from app.ui.hub_form import HubForm
+from app.ui.plain import Label, one_line
 from app.ui.sampling_form import SamplingForm
 from app.ui.settings_profile import ProfileForm
 
@@ -31,6 +32,11 @@ WINDOW_ITEMS = (
         "Unload when idle, minutes",
         "Frees the memory when nobody has asked anything for so long.",
         special="Never",
+    ),
+    Item(
+        "unused_days",
+        "Unused after, days",
+        "Models that were not loaded for so long are listed as unused.",
     ),
 )
 LOAD_ITEMS = (
@@ -76,6 +82,8 @@ class SettingsDialog(QDialog):
         *,
         outlook: Outlook = NO_OUTLOOK,
         model: ModelState = ModelState(),
+        model_has_own: bool = False,
+        hub: HubForm | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("settingsDialog")
@@ -91,7 +99,8 @@ class SettingsDialog(QDialog):
             advises=model.recommended,
             free=settings.sampling_open,
         )
-        self._lay_out()
+        self._hub = hub
+        self._lay_out(own_of=model.name if model_has_own else "")
         geometry.fit_dialog(self, 560, 640)
 
     def value(self, base: Settings) -> Settings:
@@ -106,25 +115,41 @@ class SettingsDialog(QDialog):
         changed = dataclasses.replace(
             base, **changes, sampling=sampling, sampling_kept=self._sampling.kept()
         )
+        if self._hub is not None:
+            changed = dataclasses.replace(
+                changed, hub_endpoint=self._hub.endpoint, hub_proxy=self._hub.proxy
+            )
         return self._profile.value(changed)
 
     def accept(self) -> None:
-        if not self._sampling.refuses():
+        if not self._sampling.refuses() and not (self._hub is not None and self._hub.refuses()):
             super().accept()
 
-    def _lay_out(self) -> None:
+    def done(self, code: int) -> None:
+        if self._hub is not None:
+            self._hub.stop()
+        super().done(code)
+
+    def _lay_out(self, own_of: str) -> None:
+        counts = "These count from the next load of the model on."
+        if own_of:
+            counts = (
+                f"{one_line(own_of, 40)} has load settings of its own; these count for the others."
+            )
         page = QWidget(self)
         column = QVBoxLayout(page)
         column.setContentsMargins(theme.GAP_5, theme.GAP_4, theme.GAP_5, theme.GAP_4)
         column.setSpacing(theme.GAP_3)
         for heading, note, form in (
             ("Window", "", self._window),
-            ("Model", "These count from the next load of the model on.", self._profile),
+            ("Model", counts, self._profile),
             ("", "", self._load),
+            ("Model hub", "", self._hub),
             ("Answers", "", self._answer),
             ("Sampling", "", self._sampling),
         ):
-            add_section(column, heading, note, form)
+            if form is not None:
+                add_section(column, heading, note, form)
         column.addStretch(1)
         area = QScrollArea(self)
         area.setObjectName("settingsArea")
@@ -146,7 +171,9 @@ def add_section(column: QVBoxLayout, heading: str, note: str, form: QWidget) -> 
             column.addSpacing(theme.GAP_3)
         column.addWidget(Label(heading, "heading"))
     if note:
-        column.addWidget(Label(note, "quiet"))
+        words = Label(note, "quiet")
+        words.setWordWrap(True)
+        column.addWidget(words)
     column.addWidget(form)
 
 

@@ -131,10 +131,7 @@ class ProfileForm(QWidget):
         if words != self._summary.text():
             self._summary.setText(words)
         role = "bad" if self._outlook.known and plan.missing else "quiet"
-        if self._summary.property("role") != role:
-            self._summary.setProperty("role", role)
-            self._summary.style().unpolish(self._summary)
-            self._summary.style().polish(self._summary)
+        theme.restyle(self._summary, role)
 
 
 def _words(name: str, plan: Plan) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 Scheme = Literal["light", "dark"]
 
@@ -94,6 +94,14 @@ def hover_colour() -> str:
 def soft_bad() -> str:
     """The ground of what is wrong."""
     return _soft_bad(tokens())
+
+
+def restyle(widget: QWidget, role: str) -> None:
+    """Give it another look of the style sheet."""
+    if widget.property("role") != role:
+        widget.setProperty("role", role)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
 
 
 def scale() -> float:
@@ -243,6 +251,7 @@ QLabel[role="strong"] {{ font-weight: 600; }}
 QLabel[role="title"] {{ font-size: {title}px; font-weight: 600; }}
 QLabel[role="heading"] {{ font-size: {heading}px; font-weight: 600; }}
 QLabel[role="bad"] {{ color: {bad}; }}
+QLabel[role="good"] {{ color: {good}; }}
 QToolTip {{ background: {raised}; color: {text}; border: 1px solid {line}; padding: 4px 8px; }}
 
 QTabWidget::pane {{ border: 0; }}
@@ -293,6 +302,15 @@ QPushButton[role="link"]:focus, QPushButton[role="inline"]:focus, QPushButton[ro
     border-color: {accent};
 }}
 
+#segments {{ background: {raised}; border: 1px solid {line}; border-radius: {radius}px; }}
+QPushButton[role="segment"] {{
+    background: transparent; border: 1px solid transparent; border-radius: 6px; color: {quiet};
+    min-height: {link}px; padding: 0 12px;
+}}
+QPushButton[role="segment"]:hover {{ color: {text}; }}
+QPushButton[role="segment"]:checked {{ background: {ground}; border-color: {line}; color: {text}; }}
+QPushButton[role="segment"]:focus {{ border-color: {accent}; }}
+
 QToolButton {{ background: transparent; border: 1px solid transparent; border-radius: 6px; padding: 5px; color: {text}; }}
 QToolButton:hover {{ background: {hover}; }}
 QToolButton:pressed, QToolButton:checked {{ background: {pressed}; }}
@@ -336,10 +354,11 @@ QAbstractSpinBox:disabled, QLineEdit:disabled, QDialog QPlainTextEdit:disabled {
 #notice {{ background: {soft_accent}; border: 1px solid {line}; border-radius: {radius}px; }}
 #notice[kind="bad"] {{ background: {soft_bad}; border-color: {bad}; }}
 
-#hubResults, #hubOffers, #repositoryCard {{ background: {ground}; border: 0; outline: 0; }}
-#hubResults::item, #hubOffers::item {{ padding: 6px 8px; border-radius: 6px; color: {text}; }}
-#hubResults::item:hover, #hubOffers::item:hover {{ background: {raised}; }}
-#hubResults::item:selected, #hubOffers::item:selected {{ background: {soft_accent}; color: {text}; }}
+#removal {{ background: {raised}; border: 1px solid {line}; border-radius: {radius}px; }}
+#hubResults, #hubOffers, #libraryList, #folderList, #repositoryCard {{ background: {ground}; border: 0; outline: 0; }}
+#hubResults::item, #hubOffers::item, #libraryList::item, #folderList::item {{ padding: 6px 8px; border-radius: 6px; color: {text}; }}
+#hubResults::item:hover, #hubOffers::item:hover, #libraryList::item:hover, #folderList::item:hover {{ background: {raised}; }}
+#hubResults::item:selected, #hubOffers::item:selected, #libraryList::item:selected, #folderList::item:selected {{ background: {soft_accent}; color: {text}; }}
 #hubResults::item:disabled, #hubOffers::item:disabled {{ color: {quiet}; }}
 #downloadArea {{ border-top: 1px solid {line}; }}
 QProgressBar {{ background: {line}; border: 0; border-radius: 2px; }}

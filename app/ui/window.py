@@ -29,6 +29,7 @@ from app.ui.chat_settings_dialog import ChatSettingsDialog
 from app.ui.chat_tab import ChatTab
 from app.ui.commands import COMMANDS, ShortcutsDialog
 from app.ui.links import LinkOffer
+from app.ui.load_control import LoadControl
 from app.ui.memory_help import MemoryHelp
 from app.ui.model_button import ModelButton
 from app.ui.model_control import ModelControl
@@ -38,7 +39,7 @@ from app.ui.plain import one_line
 from app.ui.preferences import Preferences
 from app.ui.prompt_control import PromptControl
 from app.ui.scheme import Scheme
-from app.ui.settings_dialog import SettingsDialog
+from app.ui.settings_control import SettingsControl
 from app.ui.sidebar import Sidebar
 from app.ui.status import StatusLine
 from app.ui.tab_keys import TabKeys
@@ -67,6 +68,7 @@ class Window(QMainWindow):
     ) -> None:
         super().__init__()
         self._planner = planner or Planner()
+        self._settings = SettingsControl(preferences, self._planner, host, self)
         self.setObjectName("mainWindow")
         self.setWindowTitle("Tutti")
         geometry.limit(self)
@@ -124,7 +126,12 @@ class Window(QMainWindow):
 
     def offer_models(self, sources: Sources) -> None:
         """Let the user find models there; to be called once."""
-        self._finder = ModelFinder(sources, self.model, self.model_button, self.banner, self)
+        remembered = sources.shelf.remembered
+        self._settings.offer(sources.account, remembered)
+        load = LoadControl(remembered, self._preferences, self._planner, self.model, self)
+        self._finder = ModelFinder(
+            sources, self.model, self.model_button, self.banner, load, self._preferences, self
+        )
 
     async def shut(self) -> None:
         """Keep what shall be there the next time; to be called once, after `closed`."""
@@ -318,15 +325,8 @@ class Window(QMainWindow):
         if self.workspace.front is not None:
             self.workspace.front.ask_for_prompt()
 
-    @aio.async_slot
-    async def settings(self) -> None:
-        state = self._host.state
-        outlook = await asyncio.to_thread(self._planner.outlook, state.path)
-        if self.findChild(SettingsDialog) is not None:
-            return
-        dialog = SettingsDialog(self._preferences.current, self, outlook=outlook, model=state)
-        if await aio.finished(dialog):
-            self._preferences.replace(dialog.value(self._preferences.current))
+    def settings(self) -> None:
+        self._settings.open()
 
     @aio.async_slot
     async def shortcuts(self) -> None:

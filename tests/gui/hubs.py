@@ -11,7 +11,9 @@ from app.hub.listing import Found, Page, Query, Repository
 from app.hub.names import Kind
 from app.hub.offers import Listed, offers
 from app.hub.remote import RemoteModel
+from app.hub.shelf import Shelf
 from app.hub.standing import Phase, Row, Standing, State
+from app.remembered import Remembered, remembered_path
 from app.ui.model_finder import Sources
 
 COMMIT = "c" * 40
@@ -112,4 +114,5 @@ class FakeHub:
 
 
 def sources(library: Library | None = None, hub: FakeHub | None = None) -> Sources:
-    return Sources(library or Library(Path("/none")), hub or FakeHub(), (SMALL,))
+    shelf = Shelf(library or Library(Path("/none")), Remembered(remembered_path()))
+    return Sources(shelf, hub or FakeHub(), (SMALL,))

@@ -1,10 +1,13 @@
 """A model that does not fit: what can be done is in the notice, each by one click."""
 
+from dataclasses import replace
+
 from PySide6.QtWidgets import QDialog, QPushButton
 
 from app.chat.model_state import ModelPhase, ModelState
 from app.errors import MemoryPart
 from app.hub.library import Library
+from app.remembered import choice_of
 from app.settings import Settings
 from app.sizing.machine import Machine
 from app.sizing.planner import Planner
@@ -86,6 +89,34 @@ def test_a_pool_of_8_bits_is_one_click(with_desk, tmp_path):
         assert 1024 < desk.preferences.current.pool_tokens < 65_536
 
     with_desk(scenario, host=without_a_model(), planner=spare(26), current=asking_for(65_536))
+
+
+def test_of_a_model_with_load_settings_of_its_own_these_change(with_desk, tmp_path):
+    path = tmp_path / "tiny-Q8_0.gguf"
+    tiny_models.attention(path)
+    found = sources(Library(tmp_path))
+    remembered = found.shelf.remembered
+    own = replace(choice_of(asking_for(65_536)), threads=3)
+    remembered.load_with(path, own)
+
+    async def scenario(desk):
+        before = desk.preferences.current
+        fail(desk, path, MemoryPart.UNKNOWN)
+        await until(lambda: choices(desk))
+        desk.click(choices(desk)[0])
+        await until(lambda: desk.host.loads == [str(path)])
+        now = remembered.of(path).load
+        assert now == replace(own, pool_tokens=now.pool_tokens)
+        assert 1024 < now.pool_tokens < 65_536
+        assert desk.preferences.current == before
+
+    with_desk(
+        scenario,
+        host=without_a_model(),
+        planner=spare(26),
+        current=asking_for(2048),
+        sources=found,
+    )
 
 
 def test_the_same_model_in_a_smaller_file_is_one_click(with_desk, tmp_path):

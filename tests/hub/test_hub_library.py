@@ -10,7 +10,7 @@ import gguf
 import pytest
 
 from app.errors import ModelError
-from app.hub import library, places
+from app.hub import duplicates, library, places
 from app.hub.access import Access
 from app.hub.download import Download
 from app.hub.library import Library, LocalModel
@@ -255,7 +255,7 @@ def test_the_same_content_is_found_and_only_like_sizes_are_read(tmp_path: Path, 
     (other / "e.gguf").hardlink_to(other / "b.gguf")
     read: list[int] = []
     shelf = Library(own, places.named([other]))
-    (same,) = library.duplicates(shelf.scan(), read.append)
+    (same,) = duplicates.duplicates(shelf.scan(), read.append)
     assert [one.name for one in same] == ["a", "b"]
     assert sum(read) == 3 * talker.stat().st_size
 

@@ -42,7 +42,7 @@ def refused(who: Access, repo: str = "o/r", waits: Waits = FAST) -> HubError:
 @pytest.mark.parametrize(
     ("status", "headers", "token", "problem", "words"),
     [
-        (401, {"X-Error-Code": "GatedRepo"}, "", HubProblem.GATED, "access token (HF_TOKEN)"),
+        (401, {"X-Error-Code": "GatedRepo"}, "", HubProblem.GATED, "an access token: in its settings"),
         (403, {"X-Error-Code": "GatedRepo"}, TOKEN, HubProblem.GATED, "Accept it at"),
         (401, {"X-Error-Message": "Invalid credentials in Authorization header"}, TOKEN, HubProblem.TOKEN, "Make a new one at"),
         (401, {}, TOKEN, HubProblem.TOKEN, "mistyped, expired"),
@@ -240,7 +240,7 @@ def test_a_token_that_other_programs_left_is_not_sent(
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     monkeypatch.setenv("HF_ENDPOINT", f"{hub.endpoint}/")
     hub.add("o/r", m__gguf=Content(MIB))
-    who = access.from_environment()
+    who = access.chosen()
     assert who.endpoint == hub.endpoint
     catalog = Catalog(who)
     catalog.search(Query())

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,11 @@ from app.__main__ import main
 from app.cli.progress import Bar, line, percent
 from app.errors import HubError, HubProblem
 from app.hub.standing import Phase, Standing
+from app.remembered import Remembered, remembered_path
+from app.settings import Settings, save, settings_path
 from tests import tiny_models
 from tests.fake_hub import MIB, Content, FakeHub
+from tests.hub.test_hub_library import head
 
 pytestmark = pytest.mark.slow
 
@@ -214,3 +218,57 @@ def test_what_is_not_ours_is_not_removed(name: str, starter: Path, capsys: pytes
     assert main(["models", "remove", name]) == 2
     assert starter.is_file()
     assert capsys.readouterr().err
+
+
+def test_the_folders_and_the_hub_of_the_settings_count_for_commands_too(
+    hub: FakeHub,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mine = tmp_path / "mine"
+    path = head(mine / "m-Q4_0.gguf")
+    monkeypatch.delenv("HF_ENDPOINT")
+    save(Settings(model_folders=(str(mine),), hub_endpoint=hub.endpoint), settings_path())
+    hub.add("o/tiny")
+    assert main(["models", "search", "tiny"]) == 0
+    assert capsys.readouterr().out.startswith("o/tiny")
+    Remembered(remembered_path()).rename(path, "My own")
+    assert main(["models", "list"]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("My own ")]
+    # A command cannot ask: what Tutti did not put there stays.
+    assert main(["models", "remove", "my own"]) == 2
+    assert "your folder" in capsys.readouterr().err
+    assert path.exists()
+
+
+def test_what_was_not_loaded_for_long_is_listed_and_removed_by_the_name_that_it_was_given(
+    capsys: pytest.CaptureFixture[str], private_folders: Path
+) -> None:
+    models = private_folders / "models"
+    old, new = head(models / "old.gguf"), head(models / "new.gguf")
+    os.utime(old, (1e9, 1e9))
+    Remembered(remembered_path()).rename(old, "Dusty")
+    assert main(["models", "list", "--unused", "30"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["Dusty"]
+    assert main(["models", "remove", "dusty"]) == 0
+    assert not old.exists()
+    assert new.exists()
+    assert main(["models", "list", "--unused", "30"]) == 0
+    assert "no model was unused" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("architecture", ["clip", "eagle3", "nomic-bert"])
+def test_what_is_no_chat_model_is_listed_only_when_all_is(architecture: str, capsys: pytest.CaptureFixture[str], private_folders: Path) -> None:  # fmt: skip
+    head(private_folders / "models" / "best-chat.gguf", architecture)
+    assert main(["models", "list"]) == 0
+    assert "best-chat" not in capsys.readouterr().out
+    assert main(["models", "list", "--all"]) == 0
+    assert "best-chat" in capsys.readouterr().out
+
+
+def test_a_pull_says_when_the_file_is_no_chat_model(hub: FakeHub, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:  # fmt: skip
+    data = head(tmp_path / "x.gguf", "clip", general__type="mmproj").read_bytes()
+    hub.add("o/r", best_chat__gguf=Content(data=data))
+    assert main(["models", "pull", "o/r"]) == 0
+    assert "cannot chat" in capsys.readouterr().err

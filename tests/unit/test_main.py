@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.main import load_params, states_folder
+from app.main import load_params, planned, states_folder
+from app.remembered import LoadChoice, Remembered
 from app.settings import GAPS, OWN_NUMBERS, Settings
+from app.sizing.planner import Planner
 from app.sizing.profiles import Plan
+from tests import tiny_models
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -32,6 +35,22 @@ def test_numbers_of_the_users_own_do_not_yield():
     plan = Plan(1024, 3, 64, "q8_0", mmap=True, spill_megabytes=9)
     for settings in (Settings(pool_tokens=1024), Settings(kv_type="q8_0")):
         assert not load_params("/m.gguf", settings, plan).yielding
+
+
+def test_a_model_is_loaded_as_was_set_for_it_and_others_as_all_are(tmp_path):
+    own, other = tmp_path / "own.gguf", tmp_path / "other.gguf"
+    for path in (own, other):
+        tiny_models.attention(path)
+    remembered = Remembered(tmp_path / "models.json")
+    remembered.load_with(own, LoadChoice(pool_tokens=2048, kv_type="q8_0", threads=3, mmap=False))
+    general = Settings(pool_tokens=4096, threads=1)
+
+    def load(path):
+        params, _ = planned(str(path), remembered.settings_for(path, general), Planner())
+        return params.pool_tokens, params.kv_type, params.threads, params.mmap
+
+    assert load(own) == (2048, "q8_0", 3, False)
+    assert load(other) == (4096, "f16", 1, True)
 
 
 def test_nothing_is_written_to_a_disk_that_has_no_room_for_states():
