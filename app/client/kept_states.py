@@ -35,7 +35,8 @@ class KeptStates:
         try:
             await ending
         finally:
-            self._late.remove(late)
+            # This one, and not another that is equal.
+            self._late = [one for one in self._late if one is not late]
         for owner in late:
             await asyncio.to_thread(self._delete, owner)
 

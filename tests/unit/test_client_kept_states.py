@@ -33,6 +33,28 @@ def test_what_an_ending_engine_still_writes_of_a_deleted_chat_is_deleted(tmp_pat
     asyncio.run(scenario())
 
 
+def test_of_two_engines_that_end_the_later_one_is_still_watched(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+
+    async def scenario() -> None:
+        kept, goes = KeptStates(str(tmp_path)), asyncio.Event()
+
+        async def slow() -> None:
+            await goes.wait()
+            (folder / "1-a.state").touch()
+
+        first, second = begin(kept.outlive(slow())), begin(kept.outlive(asyncio.sleep(0)))
+        await second
+        await kept.forget(1)
+        goes.set()
+        await first
+        assert list(folder.iterdir()) == []
+        assert kept._late == []
+
+    asyncio.run(scenario())
+
+
 def test_a_stop_that_fails_is_no_end_of_it(tmp_path: Path) -> None:
     async def scenario() -> None:
         kept = KeptStates(str(tmp_path))
