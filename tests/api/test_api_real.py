@@ -36,11 +36,13 @@ def program(tmp_path: Path, starter: Path) -> Iterator[Program]:
     with subprocess.Popen(
         [sys.executable, "-m", "app", "serve", *flags], stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line.startswith("listening on http://127.0.0.1:")
-        yield Program(process, line.split()[-1])
-        process.kill()
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line.startswith("listening on http://127.0.0.1:")
+            yield Program(process, line.split()[-1])
+        finally:
+            process.kill()  # else the end of the block waits for a program that goes on
 
 
 async def ask(client: openai.AsyncOpenAI, text: str, **options: Any) -> tuple[str, Any]:

@@ -35,8 +35,7 @@ def test_every_conversation_is_answered(tmp_path: Path) -> None:
     path = tiny_models.talker(tmp_path / "strict.gguf", template=STRICT)
 
     async def scenario() -> None:
-        model = await RealModel(path).open()
-        async with served(model) as api:
+        async with RealModel(path) as model, served(model) as api:
             for name, shape in SHAPES.items():
                 lines: list[dict[str, Any]] = [
                     {"role": ROLES[line[0]], "content": line[2:]} for line in shape
@@ -47,6 +46,5 @@ def test_every_conversation_is_answered(tmp_path: Path) -> None:
                 prompt = pieces(model).join(model.prompts.asked[-1].tokens).decode()
                 places = [prompt.index(line["content"]) for line in lines]
                 assert places == sorted(places), name
-        await model.close()
 
     asyncio.run(scenario())

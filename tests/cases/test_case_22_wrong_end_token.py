@@ -19,11 +19,10 @@ def test_it_ends_at_the_templates_own_mark(tmp_path: Path, eos: int | None) -> N
     path = tiny_models.talker(tmp_path / "noeos.gguf", recites=WRITTEN, eos=eos)
 
     async def scenario() -> None:
-        model = await RealModel(path).open()
-        told = await model.ask(user("hi"), tokens=200)
-        assert told.text == "".join(WRITTEN)
-        assert told.end.reason is FinishReason.STOP
-        await model.close()
+        async with RealModel(path) as model:
+            told = await model.ask(user("hi"), tokens=200)
+            assert told.text == "".join(WRITTEN)
+            assert told.end.reason is FinishReason.STOP
 
     asyncio.run(scenario())
 
@@ -33,10 +32,9 @@ def test_a_model_that_never_ends_comes_to_its_limit(tmp_path: Path) -> None:
     path = tiny_models.talker(tmp_path / "endless.gguf", eos=3, context=256)
 
     async def scenario() -> None:
-        model = await RealModel(path, pool_tokens=256).open()
-        told = await model.ask(user("hi"), tokens=None)  # type: ignore[arg-type]
-        assert told.end.reason is FinishReason.LENGTH
-        assert "<|im_" not in told.text
-        await model.close()
+        async with RealModel(path, pool_tokens=256) as model:
+            told = await model.ask(user("hi"), tokens=None)  # type: ignore[arg-type]
+            assert told.end.reason is FinishReason.LENGTH
+            assert "<|im_" not in told.text
 
     asyncio.run(scenario())

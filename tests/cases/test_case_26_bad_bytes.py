@@ -86,13 +86,12 @@ def test_a_hot_sampler_writes_what_can_be_sent(starter: Path) -> None:
     """At temperature 2 the model writes stray bytes; a short run of it, for the bytes themselves are played above."""
 
     async def scenario() -> None:
-        model = await RealModel(starter, pool_tokens=256, sequences=1, batch=64, threads=2).open()
-        body = {"messages": [{"role": "user", "content": "x"}], "temperature": 2.0, "top_k": 0}
-        hot = {**body, "top_p": 1, "min_p": 0, "max_tokens": 24, "ignore_eos": True}
-        async with served(model) as api:
-            stream = read_stream((await api.post({**hot, "seed": 9, "stream": True})).body)
-        assert stream.text.encode().decode() == stream.text
-        assert stream.chunks[-1]["choices"][0]["finish_reason"] == "length"
-        await model.close()
+        async with RealModel(starter, pool_tokens=256, sequences=1, batch=64, threads=2) as model:
+            body = {"messages": [{"role": "user", "content": "x"}], "temperature": 2.0, "top_k": 0}
+            hot = {**body, "top_p": 1, "min_p": 0, "max_tokens": 24, "ignore_eos": True}
+            async with served(model) as api:
+                stream = read_stream((await api.post({**hot, "seed": 9, "stream": True})).body)
+            assert stream.text.encode().decode() == stream.text
+            assert stream.chunks[-1]["choices"][0]["finish_reason"] == "length"
 
     run(scenario())

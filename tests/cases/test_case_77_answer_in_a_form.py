@@ -78,8 +78,8 @@ async def cut(api: Api) -> None:
 
 def test_a_form_is_kept_or_refused_and_others_go_on(talker: Path) -> None:
     async def scenario() -> None:
-        model = await RealModel(talker).open()
         async with (
+            RealModel(talker) as model,
             served(model) as api,
             openai.AsyncOpenAI(base_url=f"{api.base}/v1", api_key="k", max_retries=0) as client,
             asyncio.TaskGroup() as tasks,
@@ -89,6 +89,5 @@ def test_a_form_is_kept_or_refused_and_others_go_on(talker: Path) -> None:
             await refused(api)
             await cut(api)
             assert (await long).json["usage"]["completion_tokens"] == 60
-        await model.close()
 
     asyncio.run(scenario())

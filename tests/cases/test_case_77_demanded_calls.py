@@ -110,11 +110,8 @@ def test_a_call_that_is_demanded_comes(tmp_path: Path, manner: str) -> None:
     path = tiny_models.talker(tmp_path / "talker.gguf", template=TEMPLATES[manner], ends=True)
 
     async def scenario() -> None:
-        model = await RealModel(path).open()
-        try:
+        async with RealModel(path) as model:
             await asked_of(model)
-        finally:
-            await model.close()
 
     asyncio.run(scenario())
 
@@ -134,12 +131,8 @@ def test_a_strict_tool_is_held_to_its_schema_once_a_call_has_begun(
     body = {**HELLO, "tools": [tool], "temperature": 0, "parallel_tool_calls": False}
 
     async def scenario() -> None:
-        model = await RealModel(path).open()
-        try:
-            async with served(model) as api:
-                (choice,) = (await api.post({**body, "max_tokens": 600})).json["choices"]
-        finally:
-            await model.close()
+        async with RealModel(path) as model, served(model) as api:
+            (choice,) = (await api.post({**body, "max_tokens": 600})).json["choices"]
         (call,) = choice["message"]["tool_calls"]
         arguments = json.loads(call["function"]["arguments"])
         assert choice["message"]["content"] == "Well."

@@ -79,16 +79,17 @@ def test_a_client_of_the_api_goes_on_with_them_when_its_model_was_loaded_again(
     talker: Path,
 ) -> None:
     async def scenario() -> None:
-        model = await RealModel(talker, threads=1, pool_tokens=2048).open()
-        told = await model.ask(user(QUESTION), tokens=24, sampling=HOT)
-        fed = model.fed(told.text)
-        assert fed
-        await model.unload()
-        await model.open()
-        await model.ask(user(QUESTION), ChatMessage(Role.ASSISTANT, told.text), user("And then?"))
-        before, after = model.prompts.asked
-        assert after.tokens[: len(before.tokens) + len(fed)] == before.tokens + fed
-        await model.close()
+        async with RealModel(talker, threads=1, pool_tokens=2048) as model:
+            told = await model.ask(user(QUESTION), tokens=24, sampling=HOT)
+            fed = model.fed(told.text)
+            assert fed
+            await model.unload()
+            await model.open()
+            await model.ask(
+                user(QUESTION), ChatMessage(Role.ASSISTANT, told.text), user("And then?")
+            )
+            before, after = model.prompts.asked
+            assert after.tokens[: len(before.tokens) + len(fed)] == before.tokens + fed
 
     asyncio.run(scenario())
 
@@ -113,23 +114,22 @@ def test_case_10_templates_that_strip_reasoning_keep_their_prefix_where_they_all
     path = write_talker(tmp_path / "talker.gguf", template=template)
 
     async def scenario() -> None:
-        model = await RealModel(path, threads=1, pool_tokens=8192, batch=64).open()
-        lines: list[ChatMessage] = []
-        before: tuple[int, ...] = ()
-        for turn in range(10):
-            lines.append(user(f"question {turn}"))
-            told = await model.ask(*lines, tokens=12, sampling=HOT)
-            prompt = model.prompts.asked[-1].tokens
-            common = next(
-                (place for place, pair in enumerate(zip(before, prompt, strict=False))
-                 if pair[0] != pair[1]),
-                min(len(before), len(prompt)),
-            )  # fmt: skip
-            if turn:
-                assert told.end.usage.cached_tokens >= common - 1
-            before = prompt + model.fed(told.text)
-            thought = "of many words " * 5
-            lines.append(ChatMessage(Role.ASSISTANT, told.text, reasoning=thought))
-        await model.close()
+        async with RealModel(path, threads=1, pool_tokens=8192, batch=64) as model:
+            lines: list[ChatMessage] = []
+            before: tuple[int, ...] = ()
+            for turn in range(10):
+                lines.append(user(f"question {turn}"))
+                told = await model.ask(*lines, tokens=12, sampling=HOT)
+                prompt = model.prompts.asked[-1].tokens
+                common = next(
+                    (place for place, pair in enumerate(zip(before, prompt, strict=False))
+                     if pair[0] != pair[1]),
+                    min(len(before), len(prompt)),
+                )  # fmt: skip
+                if turn:
+                    assert told.end.usage.cached_tokens >= common - 1
+                before = prompt + model.fed(told.text)
+                thought = "of many words " * 5
+                lines.append(ChatMessage(Role.ASSISTANT, told.text, reasoning=thought))
 
     asyncio.run(scenario())

@@ -119,7 +119,10 @@ PARAMS = LoadParams("", pool_tokens=16_384, sequences=8, batch=512, threads=1)
 
 
 class RealModel(LocalModel):
-    """A local model on real children; it loads with the first request, or by `load`.  None: nothing chosen yet."""
+    """A local model on real children; it loads with the first request, or by `load`.  None: nothing chosen yet.
+
+    `async with` opens it, and closes it whatever happens: children that nobody stops keep a test that failed from its end.
+    """
 
     def __init__(
         self,
@@ -142,6 +145,16 @@ class RealModel(LocalModel):
         await self.load(self.params.path)
         assert self.loaded is not None, self.state.error
         return self
+
+    async def __aenter__(self) -> "RealModel":
+        try:
+            return await self.open()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def __aexit__(self, *_failure: object) -> None:
+        await self.close()
 
     async def ask(self, *messages: ChatMessage, tokens: int = 8, **facts: Any) -> "Told":
         """Have these messages answered; the text and the end."""
