@@ -47,11 +47,17 @@ class ControlTokens:
             lengths = self._lengths.setdefault(text[0], [])
             if len(text) not in lengths:
                 lengths.append(len(text))
-        self._first = re.compile("|".join(map(re.escape, self._lengths)) or r"(?!)")
+        self._first = re.compile("|".join(map(self._beginning, self._lengths)) or r"(?!)")
         self._starts = {text[:size] for text in self._tokens for size in range(1, len(text))}
         self._ends = {text[size:] for text in self._tokens for size in range(1, len(text))}
         self._longest = max(map(len, self._tokens), default=0)
         self._all = "\n".join(self._tokens)
+
+    def _beginning(self, first: str) -> str:
+        """A pattern for `first` where the character behind it is one with which a token goes on: a text that is full of
+        `first` is not looked at in Python at each one."""
+        behind = sorted({text[1] for text in self._tokens if text[0] == first})
+        return f"{re.escape(first)}(?=[{''.join(map(re.escape, behind))}])"
 
     def __contains__(self, text: str) -> bool:
         return text in self._tokens

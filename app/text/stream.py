@@ -10,6 +10,8 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from operator import sub
 
 _NONE: Mapping[int, str] = {}
 
@@ -40,6 +42,14 @@ class Vocabulary:
             raise IndexError(f"token {token} is not in a vocabulary of {len(self._ends)}")
         start = self._ends[token - 1] if token else 0
         return self._pieces[start : self._ends[token]]
+
+    def sizes(self, tokens: Iterable[int]) -> list[int]:
+        """The number of bytes of each of these tokens, which must be in the vocabulary."""
+        return list(map(self._sizes.__getitem__, tokens))
+
+    @cached_property
+    def _sizes(self) -> "array[int]":
+        return array("I", map(sub, self._ends, [0, *self._ends[:-1]]))
 
     def holding(self, text: bytes) -> Iterator[int]:
         """The tokens that have these bytes, at least one, in them."""

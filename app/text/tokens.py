@@ -160,10 +160,14 @@ class _Row:
     def add(self, ids: Sequence[int], text: str, *, known: bool = True) -> None:
         """Append `ids` that stand for `text`; `known` where their pieces tell which part each one is."""
         size = len(text.encode())
-        starts, ends = self._divide(ids, size) if known else ([0] * len(ids), [size] * len(ids))
+        ends = self._borders(ids, size) if known else None
         self.tokens += ids
-        self._starts += (self._length + start for start in starts)
-        self._ends += (self._length + end for end in ends)
+        if ends is None:
+            self._starts += [self._length] * len(ids)
+            self._ends += [self._length + size] * len(ids)
+        else:
+            self._starts += [self._length, *ends[:-1]] if ends else []
+            self._ends += ends
         self._length += size
 
     def spans(self, plain: Plain, lines: int) -> list[tuple[int, int]]:
@@ -188,15 +192,15 @@ class _Row:
         high = bisect_left(self._starts, end) if end > start else low
         return low, max(low, high)
 
-    def _divide(self, ids: Sequence[int], size: int) -> tuple[list[int], list[int]]:
-        pieces = [self._vocabulary.piece(token) for token in ids]
-        ends = list(accumulate(map(len, pieces)))
-        extra = ends[-1] - size if ends else 0
-        if extra == 1 and pieces[0][:1] == b" ":
-            ends = [end - 1 for end in ends]  # the blank that some vocabularies put in front
+    def _borders(self, ids: Sequence[int], size: int) -> list[int] | None:
+        """Where each of these ends that stand for the next `size` bytes; None where their pieces do not tell."""
+        sizes = self._vocabulary.sizes(ids)
+        extra = sum(sizes) - size
+        if extra == 1 and self._vocabulary.piece(ids[0])[:1] == b" ":
+            sizes[0] -= 1  # the blank that some vocabularies put in front
         elif extra:
-            return [0] * len(ids), [size] * len(ids)
-        return [0, *ends[:-1]], ends
+            return None
+        return list(accumulate(sizes, initial=self._length))[1:]
 
 
 def _cuts(plain: Plain) -> list[int]:

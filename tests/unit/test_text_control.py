@@ -23,6 +23,11 @@ def test_every_occurrence_is_found_overlapping_ones_too() -> None:
     assert found == [(1, 3), (2, 4), (4, 3)]
 
 
+def test_a_first_character_that_begins_nothing_hides_none_behind_it() -> None:
+    found = [(start, token.id) for start, token in TOKENS.occurrences("<<<s><x<|im_end|><")]
+    assert found == [(2, 3), (3, 4), (7, 2)]
+
+
 def test_the_first_of_two_overlapping_ones_of_equal_length_is_picked() -> None:
     assert TOKENS.pick("<s><s>", anywhere) == [Match(0, 3, 3), Match(3, 6, 3)]
 
