@@ -5,6 +5,7 @@
     |  |- Unproven                its check did not come to an end; the user may have it loaded all the same
     |  `- OutOfMemory             it does not fit into the memory that there is
     |- TextError                  a template or a text cannot be turned into tokens
+    |  `- TextRefused             for what it is, and not for want of a worker
     |- FormError                  the form asked for an answer (a grammar, a JSON schema) cannot be had
     |- ContextFull                a message does not fit, with the numbers
     |- SamplingError              what was asked of the sampling does not fit the model
@@ -68,6 +69,10 @@ class OutOfMemory(ModelError):
 
 class TextError(AppError):
     """A template or a text cannot be turned into tokens."""
+
+
+class TextRefused(TextError):
+    """A text, or a conversation, is refused for what it is: it will be again, whoever sends it."""
 
 
 class FormError(AppError):

@@ -23,7 +23,15 @@ from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written, with_calls
 from app.dialogue import ChatLine, Thinking, Toolbox, Wishes
-from app.errors import AppError, ContextFull, FormError, ModelError, SamplingError, TextError
+from app.errors import (
+    AppError,
+    ContextFull,
+    FormError,
+    ModelError,
+    SamplingError,
+    TextError,
+    TextRefused,
+)
 from app.grammar.model import CallForm
 from app.sampling import Sampling, Values, foreign_bias, taking
 from app.text.stream import Vocabulary
@@ -44,6 +52,7 @@ _CODES = {
     ContextFull: "context_length_exceeded",
     FormError: "invalid_value",
     SamplingError: "invalid_value",
+    TextRefused: "invalid_value",
 }
 """What programs are told of a request that cannot be."""
 
@@ -291,6 +300,8 @@ class Pair:
             return Ended(reason, Usage(), words)
         code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), "")
         field = error.field if isinstance(error, FormError) else ""
+        if isinstance(error, TextRefused):
+            field = "messages"
         return Ended(FinishReason.ERROR, Usage(), str(error), code, field)
 
     def keep(self, answer: Answer, owner: int) -> None:

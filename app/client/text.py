@@ -1,4 +1,4 @@
-"""The text worker as the app uses it: one request at a time, each with a deadline.
+"""The text worker as the app uses it: one request at a time, each with a deadline, and the one due first goes first.
 
 The worker runs templates and texts that nobody vouches for.  A request that is not answered in time costs its own
 chat an error: the worker is killed, which is the only way to stop it, and started anew for the others.  Because one
@@ -8,15 +8,15 @@ has lost exactly one; that one is tried once more, for it may be the system that
 
 import asyncio
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
 from app.dialogue import ChatLine, ThoughtTags, Tool, Wishes
-from app.errors import AppError, EngineDied, FormError, TextError
+from app.errors import AppError, EngineDied, FormError, TextError, TextRefused
 from app.grammar.model import CallForm, Constrain, Constrained, Form, FormRefused, Grammar
 from app.prompting import Adopted, Finding, Question, TryTemplate, UseTemplate
 from app.tasks import Tasks
@@ -47,16 +47,26 @@ class Deadline:
         return self.seconds + self.per_million * characters / 1_000_000
 
 
+_STRETCH = 8_192
+"""Characters of a text that are counted at once."""
+
 _Reply = TypeVar("_Reply")
 _Finding = TypeVar("_Finding", bound=Finding)
 _Asked = Render | Tokenize | Constrain | Inspect
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class _Job:
-    message: _Asked
-    seconds: float
-    reply: asyncio.Future[TextReply]
+    """In the order in which they are worked on: whoever asks for little does not wait for all who asked for much before,
+    and nobody is passed over for longer than his own work may take."""
+
+    due: float
+    """When it would be late if it were begun as soon as it was asked for, to a tenth of a second: short ones that come
+    together keep their order."""
+    number: int
+    message: _Asked = field(compare=False)
+    seconds: float = field(compare=False)
+    reply: asyncio.Future[TextReply] = field(compare=False)
 
 
 class TextClient:
@@ -75,7 +85,7 @@ class TextClient:
         self._clock = clock
         self._deadline = deadline
         self._ids = itertools.count(1)
-        self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
+        self._jobs: asyncio.PriorityQueue[_Job] = asyncio.PriorityQueue()
         self._tasks = Tasks()
         self._server: asyncio.Task[None] | None = None
         self._worker: Link | None = None
@@ -92,16 +102,23 @@ class TextClient:
     async def render(
         self, lines: Sequence[ChatLine], wishes: Wishes = Wishes(), tools: Sequence[Tool] = ()
     ) -> Rendered:
-        """The ids of this conversation with an answer opened; raises TextError."""
+        """The ids of this conversation with an answer opened; raises TextError, TextRefused where it is at fault."""
         size = sum(map(_size, lines)) + sum(len(tool.parameters) for tool in tools)
         message = Render(next(self._ids), tuple(lines), wishes, tuple(tools))
         reply = await self._ask(message, size)
         return _expect(reply, Rendered)
 
     async def count(self, text: str) -> int:
-        """The number of tokens of `text` as content; raises TextError."""
-        reply = await self._ask(Tokenize(next(self._ids), text), len(text))
-        return _expect(reply, Tokenized).count
+        """About the number of tokens of `text` as content; raises TextError.
+
+        A long one is counted in stretches, between which others come in: exactly where the vocabulary begins a token at
+        each word, as nearly all do.  Cancelling leaves out those that were not begun.
+        """
+        count = 0
+        for part in _stretches(text):
+            reply = await self._ask(Tokenize(next(self._ids), part), len(part))
+            count += _expect(reply, Tokenized).count
+        return count
 
     async def constrain(
         self, form: Form | CallForm, opened: ThoughtTags | None = None, thinking: bool | None = None
@@ -146,11 +163,14 @@ class TextClient:
     async def _ask(self, message: _Asked, size: int) -> TextReply:
         if self._over:
             raise TextError(self._over)
-        job = _Job(message, self._deadline.of(size), asyncio.get_running_loop().create_future())
+        seconds = self._deadline.of(size)
+        due = round(self._clock.now() + seconds, 1)
+        waiting = asyncio.get_running_loop().create_future()
+        job = _Job(due, message.request_id, message, seconds, waiting)
         self._jobs.put_nowait(job)
         reply = await job.reply
         if isinstance(reply, TextFailed):
-            raise TextError(reply.reason)
+            raise TextRefused(reply.reason)
         return reply
 
     async def _serve(self) -> None:
@@ -262,6 +282,19 @@ class TextClient:
             self._outcome.set_result(outcome)
 
 
+def _stretches(text: str) -> Iterator[str]:
+    """The text in parts of at most `_STRETCH` characters, where it can be before a word."""
+    start = 0
+    while len(text) - start > _STRETCH:
+        limit = start + _STRETCH
+        blank = text.rfind(" ", start + 1, limit)
+        # Of several blanks the last one belongs to the word.
+        cut = blank if blank > 0 and not text[blank + 1].isspace() else limit
+        yield text[start:cut]
+        start = cut
+    yield text[start:]
+
+
 def _size(line: ChatLine) -> int:
     """How long a line takes, in characters."""
     ids = len(line.ids) + len(line.reasoning_ids) + len(line.call_ids)
@@ -273,7 +306,7 @@ def _too_slow(message: _Asked, seconds: str) -> AppError:
     if isinstance(message, Constrain):
         words = f"'{message.form.field}' took longer than {seconds} to prepare and was given up."
         return FormError(words, message.form.field)
-    return TextError(
+    return TextRefused(
         f"Turning this text into tokens took longer than {seconds} and was given up.",
         "The model's chat template may be at fault, or the text is too long.",
     )

@@ -254,7 +254,9 @@ def test_a_text_that_cannot_be_rendered_ends_its_request_alone() -> None:
         await turns()
         made.texts.last.say(Rendered(2, (1, 2)))
         await turns()
-        assert ends(bad) == Ended(FinishReason.ERROR, Usage(), "The template is broken.")
+        words = "The template is broken."
+        # A program is told that it is at fault.
+        assert ends(bad) == Ended(FinishReason.ERROR, Usage(), words, "invalid_value", "messages")
         made.write("ok", end=FinishReason.STOP)
         await good
         assert ends(good).reason is FinishReason.STOP

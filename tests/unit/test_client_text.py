@@ -7,7 +7,7 @@ import pytest
 from app.client.death import Death
 from app.client.text import Deadline, TextClient
 from app.dialogue import ChatLine
-from app.errors import EngineDied, FormError, ModelError, TextError
+from app.errors import EngineDied, FormError, ModelError, TextError, TextRefused
 from app.grammar.model import Constrain, Constrained, Form, FormRefused, Kind
 from app.wire import Render, Rendered, TextFailed, Tokenize, Tokenized
 from tests.scripted_children import (
@@ -61,6 +61,70 @@ def test_one_request_at_a_time_is_with_the_worker() -> None:
         assert made.link.sent[1:] == [Tokenize(2, "abc")]
         made.reply((Tokenized, 3))
         assert await count == 3
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_what_is_asked_while_a_long_text_is_counted_comes_in_between() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        text = ("words " * 4_000)[:-1]
+        count = begin(made.client.count(text))
+        await turns()
+        render = begin(made.client.render([LINE]))
+        counted = []
+        while not count.done():
+            asked = made.link.sent[-1]
+            counted.append(asked)
+            made.reply((Tokenized, 1) if isinstance(asked, Tokenize) else (Rendered, (1, 2)))
+            await turns()
+        assert [type(asked) for asked in counted] == [Tokenize, Render, Tokenize, Tokenize]
+        parts = [asked.text for asked in counted if isinstance(asked, Tokenize)]
+        assert "".join(parts) == text
+        assert all(part.startswith(" words") for part in parts[1:])
+        assert await count == len(parts)
+        assert (await render).tokens == (1, 2)
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_a_count_that_nobody_waits_for_any_more_goes_no_further() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        count = begin(made.client.count("x" * 100_000))
+        await turns()
+        count.cancel()
+        made.reply((Tokenized, 1))
+        await turns()
+        assert len(made.link.sent) == 1
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_a_short_text_does_not_wait_for_long_ones_and_none_waits_for_ever() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        long = [ChatLine("user", "x" * 1_000_000)]
+        asked = [begin(made.client.render(long)) for _ in range(2)]
+        await turns()
+        asked.append(begin(made.client.render([LINE])))
+        await turns()
+        made.clock.advance(21.0)
+        asked.append(
+            begin(made.client.render([LINE]))
+        )  # in 2 s, and the second of the long ones in 1 s
+        for _ in asked:
+            await turns()
+            made.reply((Rendered, (1,)))
+        await turns()
+        assert [message.request_id for message in made.link.sent] == [1, 3, 2, 4]
+        assert all(one.done() for one in asked)
         await made.client.stop()
 
     run(scenario())
@@ -139,13 +203,13 @@ def test_a_long_text_has_more_time() -> None:
     async def scenario() -> None:
         made = Made()
         await made.load()
-        count = begin(made.client.count("x" * 500_000))
+        render = begin(made.client.render([ChatLine("user", "x" * 500_000)]))
         await turns()
         made.clock.advance(11.9)
         assert not made.link.killed
         made.clock.advance(0.2)
-        with pytest.raises(TextError):
-            await count
+        with pytest.raises(TextRefused):
+            await render
         await made.client.stop()
 
     run(scenario())
