@@ -37,12 +37,13 @@ def toolbox(fields: Fields) -> Toolbox:
     demanded = choice == "required" or bool(only)
     if demanded and not names:
         raise wrong("tool_choice", "left out, or 'none' or 'auto', where there are no tools")
-    if demanded and fields.get("ignore_eos"):
-        raise wrong("ignore_eos", "left out where a call is demanded, for that has its own end")
     parallel = fields.get("parallel_tool_calls") is None or switch(fields, "parallel_tool_calls")
     # A function that is named is called once.
     single = bool(only) or not parallel
-    return Toolbox(tools, choice == "none", single, demanded, only)
+    found = Toolbox(tools, choice == "none", single, demanded, only)
+    if found.bound and fields.get("ignore_eos"):
+        raise wrong("ignore_eos", "left out where a call is demanded or a tool is 'strict'")
+    return found
 
 
 def calls(message: Fields, where: str) -> tuple[ToolCall, ...]:

@@ -117,6 +117,7 @@ WRONG: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((), {"tools": [TOOL], "tool_choice": {"type": "allowed_tools"}}, "tool_choice.type"),
     ((), {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "x"}}}, "tool_choice.function.name"),
     ((), {"tools": [TOOL], "tool_choice": "required", "ignore_eos": True}, "ignore_eos"),
+    ((), {**function(strict=True), "ignore_eos": True}, "ignore_eos"),
     ((), {"tools": [TOOL], "tool_choice": "required", "response_format": {"type": "json_object"}}, "response_format"),
     ((), {"parallel_tool_calls": "no"}, "parallel_tool_calls"),
     ((), {"tools": [TOOL], "logprobs": True}, "logprobs"),
