@@ -103,7 +103,8 @@ class TextClient:
         self, lines: Sequence[ChatLine], wishes: Wishes = Wishes(), tools: Sequence[Tool] = ()
     ) -> Rendered:
         """The ids of this conversation with an answer opened; raises TextError, TextRefused where it is at fault."""
-        size = sum(map(_size, lines)) + sum(len(tool.parameters) for tool in tools)
+        size = sum(map(_size, lines))
+        size += sum(len(tool.description) + len(tool.parameters) for tool in tools)
         message = Render(next(self._ids), tuple(lines), wishes, tuple(tools))
         reply = await self._ask(message, size)
         return _expect(reply, Rendered)

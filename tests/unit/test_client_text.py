@@ -6,7 +6,7 @@ import pytest
 
 from app.client.death import Death
 from app.client.text import Deadline, TextClient
-from app.dialogue import ChatLine
+from app.dialogue import ChatLine, Tool, Wishes
 from app.errors import EngineDied, FormError, ModelError, TextError, TextRefused
 from app.grammar.model import Constrain, Constrained, Form, FormRefused, Kind
 from app.wire import Render, Rendered, TextFailed, Tokenize, Tokenized
@@ -199,11 +199,17 @@ def test_at_the_deadline_the_worker_is_killed_and_the_others_are_served_by_a_new
     run(scenario())
 
 
-def test_a_long_text_has_more_time() -> None:
+LONG = "x" * 500_000
+
+
+@pytest.mark.parametrize(
+    "asked", [([ChatLine("user", LONG)],), ([], Wishes(), [Tool("t", LONG, "{}")])]
+)
+def test_a_long_text_has_more_time(asked: tuple[Any, ...]) -> None:
     async def scenario() -> None:
         made = Made()
         await made.load()
-        render = begin(made.client.render([ChatLine("user", "x" * 500_000)]))
+        render = begin(made.client.render(*asked))
         await turns()
         made.clock.advance(11.9)
         assert not made.link.killed
