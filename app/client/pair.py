@@ -49,12 +49,12 @@ from app.wire import (
 )
 
 _CODES = {
-    ContextFull: "context_length_exceeded",
-    FormError: "invalid_value",
-    SamplingError: "invalid_value",
-    TextRefused: "invalid_value",
+    ContextFull: ("context_length_exceeded", "messages"),
+    FormError: ("invalid_value", ""),
+    SamplingError: ("invalid_value", "logit_bias"),
+    TextRefused: ("invalid_value", "messages"),
 }
-"""What programs are told of a request that cannot be."""
+"""What programs are told of a request that cannot be: a code, and the field that is at fault."""
 
 _NEXT = ChatLine(Role.USER.value, "x")
 """Stands for the message that the user is still typing."""
@@ -298,10 +298,10 @@ class Pair:
         if self.engine.over is not None:
             reason, words = self.engine.over
             return Ended(reason, Usage(), words)
-        code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), "")
-        field = error.field if isinstance(error, FormError) else ""
-        if isinstance(error, TextRefused):
-            field = "messages"
+        found = (said for kind, said in _CODES.items() if isinstance(error, kind))
+        code, field = next(found, ("", ""))
+        if isinstance(error, FormError):
+            field = error.field
         return Ended(FinishReason.ERROR, Usage(), str(error), code, field)
 
     def keep(self, answer: Answer, owner: int) -> None:
