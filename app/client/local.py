@@ -253,13 +253,20 @@ class LocalModel:
         if not self._has(request.model):
             await self._ready()  # nobody's load is given up for this one
             try:
-                await self.check(request.model)
+                await self._check_beside(request.model)
             except ModelError as error:
                 return str(error)
         if not self._has(request.model) and not self._closed:
             self._end_pair(FinishReason.ERROR, TAKEN_AWAY)
             self._begin_load(request.model)
         return ""
+
+    async def _check_beside(self, path: str) -> None:
+        """Nothing that serves ends for a file that cannot be loaded; where nothing does, the load checks, and shows it."""
+        if self._pair is None:
+            await self.check(path)
+        else:
+            await self.examine(path, lambda _: None)
 
     def _wants_load(self) -> bool:
         """Whether a request has to wait for a load, which is begun where none runs."""
