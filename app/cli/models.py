@@ -346,12 +346,18 @@ def _facts(shelved: "Shelved") -> dict[str, object]:
 
 def remove(arguments: argparse.Namespace) -> int:
     """Delete a model that was downloaded, all its parts."""
-    from app.hub import library, words
+    from app.hub import library, names, words
 
     shelf = _shelf()
     found = shelf.models()
-    named = {one.memory.name.casefold(): one.model for one in found if one.memory.name}
-    model = named.get(arguments.name.casefold()) or library.called((one.model for one in found), arguments.name)  # fmt: skip
+    wanted = arguments.name.casefold()
+    renamed = [one.model for one in found if one.memory.name.casefold() == wanted]
+    if len(renamed) > 1:  # nothing goes by a guess
+        raise ModelError(
+            f"Several models are called “{names.shown(arguments.name)}”: {', '.join(one.name for one in renamed)}.",
+            "Name one of them.",
+        )
+    model = renamed[0] if renamed else library.called((one.model for one in found), arguments.name)
     one = next(one for one in found if one.model is model)
     freed = shelf.remove(one)
     say(f"removed {one.name}: {words.size(freed)} are free again")
