@@ -302,11 +302,14 @@ _NOTHING_IS = {
 
 def _shelf(folders: Sequence[Path] = ()) -> "Shelf":
     """The models of this machine, also of the folders that the settings of the window name."""
-    from app.hub import library
+    from app.hub import library, names
     from app.hub.shelf import Shelf
     from app.remembered import Remembered, remembered_path
 
     current = settings.load(settings.settings_path()).settings
+    for folder in folders:
+        if not folder.is_dir():
+            note(f"there is no folder {names.shown(str(folder))}")
     named = [*map(Path, current.model_folders), *folders]
     return Shelf(library.here(named), Remembered(remembered_path()))
 
@@ -350,8 +353,10 @@ def remove(arguments: argparse.Namespace) -> int:
 
     shelf = _shelf()
     found = shelf.models()
-    wanted = arguments.name.casefold()
-    renamed = [one.model for one in found if one.memory.name.casefold() == wanted]
+    given = arguments.name.casefold()
+    renamed = [
+        one.model for one in found if one.memory.name and one.memory.name.casefold() == given
+    ]
     if len(renamed) > 1:  # nothing goes by a guess
         raise ModelError(
             f"Several models are called “{names.shown(arguments.name)}”: {', '.join(one.name for one in renamed)}.",

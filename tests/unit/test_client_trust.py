@@ -208,11 +208,9 @@ def test_what_was_found_does_not_count_for_a_file_that_came_meanwhile(tmp_path: 
         await until(lambda: bool(checks.links.links))
         checks.path.write_bytes(b"GGUF\x03\0\0\0" + bytes(99))
         checks.links.gate.set()
-        with pytest.raises(
-            ModelError, match="“m.gguf” changed while it was checked. Load it again."
-        ):
+        with pytest.raises(ModelError, match=r"changed while it was checked\."):
             await check
-        with pytest.raises(ModelError, match="It is damaged."):
+        with pytest.raises(ModelError, match="It is damaged"):
             await checks.check()
 
     run(scenario())
