@@ -79,12 +79,13 @@ class StateFiles:
             with path.open("rb") as file:
                 header = _read_header(file)
                 payload = file.read()
+            # The app deletes a chat's files at any moment: one that is gone now is as one that was never there.
+            os.utime(path)
         except (OSError, ValueError, KeyError, TypeError):
             header, payload = None, b""
         if header is None or hashlib.blake2b(payload).hexdigest() != header.digest:
             self.delete(path)
             return None
-        os.utime(path)
         offset = 4 * header.end
         return payload[offset : offset + header.data]
 
@@ -97,7 +98,11 @@ class StateFiles:
         return True
 
     def delete(self, path: Path) -> None:
-        path.unlink(missing_ok=True)
+        """Delete this file; one that somebody holds, as Windows lets them, stays until it is in the way."""
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            _LOG.warning("a chat's state could not be deleted: %s", error)
 
     def close(self, seconds: float) -> None:
         """Finish what was ordered, but wait no longer than this."""

@@ -67,11 +67,11 @@ def test_temperature_widens(rig: Rig) -> None:
         Sampling(temperature=0, repeat_penalty=1.7, presence_penalty=1.5),
     ],
 )
-def test_penalties_count_the_own_answer_only(
+def test_penalties_count_the_prompt_and_the_own_answer(
     penalised: Sampling, tiny_files: dict[str, Path], make_rig: MakeRig
 ) -> None:
-    """Each choice is the best of the own logits, less the penalty for what this answer holds already; neighbours
-    write the same tokens meanwhile, penalised and not."""
+    """Each choice is the best of the own logits, less the penalty for what the prompt and this answer hold already;
+    neighbours write other and the same tokens meanwhile, penalised and not."""
     rig = make_rig(tiny_files["attention"])
     for number, sampling in enumerate((penalised, GREEDY, penalised), start=1):
         rig.engine.submit(Submit(number, PROMPT, sampling, max_tokens=WRITTEN, ignore_eos=True))
@@ -82,7 +82,8 @@ def test_penalties_count_the_own_answer_only(
         own = [logits for sequence, _, logits in outputs if sequence == number - 1]
         expected: list[int] = []
         for logits in own:
-            expected.append(int(less_penalties(logits, set(expected), sampling).argmax()))
+            seen = {*PROMPT, *expected}
+            expected.append(int(less_penalties(logits, seen, sampling).argmax()))
         assert rig.tokens(number) == expected
 
 
