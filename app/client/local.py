@@ -164,7 +164,7 @@ class LocalModel:
             if not place.in_turn:
                 yield Waiting(0, TAKEN)
             refusal = await self._enter(request, place)
-            if not refusal and self._wants_load():
+            if not refusal and self._wants_load(request):
                 yield Waiting(0, LOADING)
             pair = None if refusal else await self._ready()
             if pair is None or not self._has(request.model):
@@ -268,13 +268,12 @@ class LocalModel:
         else:
             await self.examine(path, lambda _: None)
 
-    def _wants_load(self) -> bool:
+    def _wants_load(self, request: Request) -> bool:
         """Whether a request has to wait for a load, which is begun where none runs."""
-        if (
-            self._loading is None
-            and self._told.now.phase is ModelPhase.UNLOADED
-            and not self._closed
-        ):
+        phase = self._told.now.phase
+        # There may be more memory now, or another file: whoever asks for a model that failed is not told old news.
+        again = phase is ModelPhase.FAILED and bool(request.model) and not request.aside
+        if self._loading is None and (phase is ModelPhase.UNLOADED or again) and not self._closed:
             self._begin_load(self._told.now.path)
         return self._loading is not None
 
