@@ -256,6 +256,8 @@ class ModelControl(QObject):
 
     def _changed(self, state: ModelState) -> None:
         if state.phase is not self._shown:
+            if self._shown is ModelPhase.FAILED:
+                self._replace(None)  # why it failed is not so any more
             self._shown = state.phase
             self._phase_changed(state)
         self.state_changed.emit(state)

@@ -84,6 +84,10 @@ def test_without_a_serving_model_the_load_checks_and_shows_it(with_desk):
         await until(lambda: offer(desk).text() == "Load it all the same")
         desk.click(offer(desk))
         await until(lambda: desk.host.loads == ["/new.gguf"] * 2)
+        desk.host.move(phase=ModelPhase.FAILED, error="It took too long.", unproven=True)
+        await until(desk.window.banner.isVisible)
+        desk.host.move(phase=ModelPhase.LOADING, error="")  # for a chat that asked again
+        await until(lambda: not desk.window.banner.isVisible())
 
     host = FakeModelHost()
     host.state = ModelState()
