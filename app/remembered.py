@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 from app import paths, privatefile, settings
-from app.errors import StoreError
+from app.errors import StoreError, harmless
 from app.settings import KvType, Profile, Settings
 
 _log = logging.getLogger(__name__)
@@ -88,20 +88,21 @@ class Remembered:
     def title(self, model: str | Path) -> str:
         """What it is called, where only its path is known."""
         memory = self.of(model)
-        return memory.name or memory.label or Path(model).stem
+        return memory.name or memory.label or _line(Path(model).stem)
 
     def label(self, model: str | Path, label: str) -> None:
         """Its place calls it so; what cannot be written is told to the log alone."""
-        if self.of(model).label == label[:_MOST_NAME]:
+        cut = _line(label)[:_MOST_NAME]
+        if self.of(model).label == cut:
             return
         try:
-            self._change(model, lambda memory: replace(memory, label=label[:_MOST_NAME]))
+            self._change(model, lambda memory: replace(memory, label=cut))
         except StoreError as error:
             _log.warning("%s", error.what)
 
     def rename(self, model: str | Path, name: str) -> None:
         """Call it so; "" takes its name away.  Raises StoreError."""
-        cut = " ".join(name.split())[:_MOST_NAME]
+        cut = _line(name)[:_MOST_NAME]
         self._change(model, lambda memory: replace(memory, name=cut))
 
     def used(self, model: str | Path, when: float) -> None:
@@ -163,7 +164,12 @@ def _memory(row: dict[str, object]) -> Memory:
 
 
 def _text(value: object) -> str:
-    return value[:_MOST_NAME] if isinstance(value, str) else ""
+    return _line(value)[:_MOST_NAME] if isinstance(value, str) else ""
+
+
+def _line(name: str) -> str:
+    """On one line, and without what would turn the words beside it around."""
+    return " ".join(harmless(name).split())
 
 
 def _choice(raw: dict[str, object]) -> LoadChoice:

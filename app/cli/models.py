@@ -302,11 +302,14 @@ _NOTHING_IS = {
 
 def _shelf(folders: Sequence[Path] = ()) -> "Shelf":
     """The models of this machine, also of the folders that the settings of the window name."""
-    from app.hub import library
+    from app.hub import library, names
     from app.hub.shelf import Shelf
     from app.remembered import Remembered, remembered_path
 
     current = settings.load(settings.settings_path()).settings
+    for folder in folders:
+        if not folder.is_dir():
+            note(f"there is no folder {names.shown(str(folder))}")
     named = [*map(Path, current.model_folders), *folders]
     return Shelf(library.here(named), Remembered(remembered_path()))
 
@@ -346,12 +349,20 @@ def _facts(shelved: "Shelved") -> dict[str, object]:
 
 def remove(arguments: argparse.Namespace) -> int:
     """Delete a model that was downloaded, all its parts."""
-    from app.hub import library, words
+    from app.hub import library, names, words
 
     shelf = _shelf()
     found = shelf.models()
-    named = {one.memory.name.casefold(): one.model for one in found if one.memory.name}
-    model = named.get(arguments.name.casefold()) or library.called((one.model for one in found), arguments.name)  # fmt: skip
+    given = arguments.name.casefold()
+    renamed = [
+        one.model for one in found if one.memory.name and one.memory.name.casefold() == given
+    ]
+    if len(renamed) > 1:  # nothing goes by a guess
+        raise ModelError(
+            f"Several models are called “{names.shown(arguments.name)}”: {', '.join(one.name for one in renamed)}.",
+            "Name one of them.",
+        )
+    model = renamed[0] if renamed else library.called((one.model for one in found), arguments.name)
     one = next(one for one in found if one.model is model)
     freed = shelf.remove(one)
     say(f"removed {one.name}: {words.size(freed)} are free again")

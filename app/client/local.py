@@ -164,7 +164,7 @@ class LocalModel:
             if not place.in_turn:
                 yield Waiting(0, TAKEN)
             refusal = await self._enter(request, place)
-            if not refusal and self._wants_load():
+            if not refusal and self._wants_load(request):
                 yield Waiting(0, LOADING)
             pair = None if refusal else await self._ready()
             if pair is None or not self._has(request.model):
@@ -253,7 +253,7 @@ class LocalModel:
         if not self._has(request.model):
             await self._ready()  # nobody's load is given up for this one
             try:
-                await self.check(request.model)
+                await self._check_beside(request.model)
             except ModelError as error:
                 return str(error)
         if not self._has(request.model) and not self._closed:
@@ -261,13 +261,19 @@ class LocalModel:
             self._begin_load(request.model)
         return ""
 
-    def _wants_load(self) -> bool:
+    async def _check_beside(self, path: str) -> None:
+        """Nothing that serves ends for a file that cannot be loaded; where nothing does, the load checks, and shows it."""
+        if self._pair is None:
+            await self.check(path)
+        else:
+            await self.examine(path, lambda _: None)
+
+    def _wants_load(self, request: Request) -> bool:
         """Whether a request has to wait for a load, which is begun where none runs."""
-        if (
-            self._loading is None
-            and self._told.now.phase is ModelPhase.UNLOADED
-            and not self._closed
-        ):
+        phase = self._told.now.phase
+        # There may be more memory now, or another file: whoever asks for a model that failed is not told old news.
+        again = phase is ModelPhase.FAILED and bool(request.model) and not request.aside
+        if self._loading is None and (phase is ModelPhase.UNLOADED or again) and not self._closed:
             self._begin_load(self._told.now.path)
         return self._loading is not None
 

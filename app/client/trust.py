@@ -71,6 +71,8 @@ class Trust:
             raise _unreadable(path, error) from error
         except EngineError as error:
             raise ModelError(f"“{Path(path).name}” could not be checked. {error}") from error
+        if await _identified(path) != identity:  # what was found is of neither file
+            raise ModelError(f"“{Path(path).name}” changed while it was checked.", "Load it again.")
         await asyncio.to_thread(self._verdicts.put, identity, found)
         return found
 

@@ -28,11 +28,12 @@ class ChatModel(QObject):
         self._present = ModelState()
         line.model_offer.use_requested.connect(self._use_present)
 
-    def show(self, own: str, present: ModelState) -> None:
-        """The chat goes on with the file `own` ("": with any), and this is the model that there is."""
+    def show(self, own: str, present: ModelState, *, anew: bool = False) -> None:
+        """The chat goes on with the file `own` ("": with any), and this is the model that there is; `anew`: look again
+        whether the file is there."""
         before = self._own, self._present.path, self._present.phase
         self._own, self._present = own, present
-        if before != (own, present.path, present.phase):
+        if anew or before != (own, present.path, present.phase):
             aio.spawn(self._look())
 
     async def _look(self) -> None:

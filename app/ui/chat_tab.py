@@ -228,9 +228,9 @@ class ChatTab(QWidget):
         draft = conversation.draft
         given_back = refused and draft and draft != self.conversation.draft
         self.conversation = conversation
-        self._chat_model.show(conversation.model, self._model)
+        self._chat_model.show(conversation.model, self._model, anew=True)
         if given_back and not self.composer.text():
-            self.composer.set_text(draft)
+            self.composer.give_back(draft)
 
     def _handle_message(self, event: MessageEvent) -> None:
         match event:
@@ -363,6 +363,7 @@ class ChatTab(QWidget):
 
     @aio.async_slot
     async def _retry_message(self, _: int) -> None:
+        self.composer.take_back()
         await self._chat.retry(self.id)
 
     def _attach_files(self, files: Sequence[Path]) -> None:

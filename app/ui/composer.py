@@ -186,6 +186,7 @@ class Composer(QFrame):
         super().__init__(parent)
         self.setObjectName("composerFrame")
         self._attachments: list[Attachment] = []
+        self._given_back = ""
         self._busy = False
         self._settling = QTimer(self)
         self._settling.setSingleShot(True)
@@ -242,6 +243,17 @@ class Composer(QFrame):
         else:
             self.edit.setPlainText(text)
         self.edit.moveCursor(self.edit.textCursor().MoveOperation.End)
+
+    def give_back(self, question: str) -> None:
+        """Show a question that was refused, so that it can be changed and sent again."""
+        self.set_text(question)
+        self._given_back = question
+
+    def take_back(self) -> None:
+        """That question is asked as it is: it is not to be sent a second time, unless it was changed."""
+        if self._given_back and self.text() == self._given_back:
+            self.clear()
+        self._given_back = ""
 
     def clear(self) -> None:
         """Empty it, once a message has gone out."""

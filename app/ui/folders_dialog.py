@@ -69,6 +69,7 @@ class FoldersDialog(QDialog):
             item = QListWidgetItem(folder)
             item.setToolTip(tooltip(folder))
             self._list.addItem(item)
+            self._list.setCurrentItem(item)
         self._show()
 
     def _lay_out(self) -> None:

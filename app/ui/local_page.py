@@ -1,11 +1,13 @@
 """The page of one model on this computer: what it is, where it lies, and what can be done with it."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from app.errors import harmless
 from app.hub import words
 from app.hub.names import Kind
 from app.hub.shelf import Shelved
@@ -188,7 +190,7 @@ class Removal(QFrame):
         freed = words.size(model.size)
         files = f"{len(model.files)} files" if len(model.files) > 1 else "its file"
         whose = "" if model.removable else (
-            f" It lies in your folder {model.place.path}: Tutti did not put it there, and another program may "
+            f" It lies in your folder {_place(model.place.path)}: Tutti did not put it there, and another program may "
             "need it."
         )  # fmt: skip
         text = f"This deletes {files} from the disk for good, and frees {freed}.{whose}"
@@ -236,9 +238,14 @@ def _lines(one: Shelved, fit: str) -> list[str]:
         " · ".join(filter(None, more)),
         f"On this machine: {fit}" if fit else "",
         _history(one),
-        f"{'Your folder' if model.place.named else model.place.name}: {model.path}",
+        f"{'Your folder' if model.place.named else model.place.name}: {_place(model.path)}",
     )
     return [line for line in lines if line]
+
+
+def _place(path: Path) -> str:
+    """As it is, but on one line, and with nothing that turns the words around it."""
+    return harmless(str(path)).replace("\n", "\ufffd").replace("\t", "\ufffd")
 
 
 def _history(one: Shelved) -> str:

@@ -45,7 +45,7 @@ class MemoryHelp:
             current = self._shelf.remembered.settings_for(state.path, current)
         found = await asyncio.to_thread(self._look, state.path, state.short_of, current)
         return tuple(
-            Choice(_words(one), partial(self._use, one, load))
+            Choice(_words(one), partial(self._use, one, state.path, load))
             for one in found
             if one.kind is not RemedyKind.FIND or self._find is not None
         )
@@ -58,21 +58,25 @@ class MemoryHelp:
             others, least_share = smaller(self._shelf.library, Path(path))
         return remedies(attempt, others, least_share)
 
-    def _use(self, remedy: Remedy, load: Callable[[str], None]) -> None:
+    def _use(self, remedy: Remedy, failed: str, load: Callable[[str], None]) -> None:
         if remedy.kind is RemedyKind.FIND:
             if self._find is not None:
                 self._find()
             return
-        aio.spawn(self._set(remedy, load))
+        aio.spawn(self._set(remedy, failed, load))
 
-    async def _set(self, remedy: Remedy, load: Callable[[str], None]) -> None:
-        """Where the model has load settings of its own, it is these that have to change."""
+    async def _set(self, remedy: Remedy, failed: str, load: Callable[[str], None]) -> None:
+        """Where the model that failed has load settings of its own, it is these that have to change.
+
+        A smaller file was found to fit with just these; those that it has already were chosen for it, and stay.
+        """
         own = remedy.own
         remembered = self._shelf.remembered if self._shelf is not None else None
-        before = remembered.of(remedy.path).load if remembered is not None else None
+        before = remembered.of(failed).load if remembered is not None else None
         if remembered is None or before is None:
-            self._preferences.update(pool_tokens=own.pool_tokens, kv_type=own.kv_type)
-        else:
+            if remedy.path == failed:
+                self._preferences.update(pool_tokens=own.pool_tokens, kv_type=own.kv_type)
+        elif remedy.path == failed or remembered.of(remedy.path).load is None:
             after = replace(before, pool_tokens=own.pool_tokens, kv_type=own.kv_type)
             await asyncio.to_thread(remembered.load_with, remedy.path, after)
         load(remedy.path)

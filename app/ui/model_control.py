@@ -148,12 +148,18 @@ class ModelControl(QObject):
         self._unsubscribe()
         self._stop_check()
 
-    def _agreed(self, doing: str, action: str, act: Callable[[], None]) -> None:
+    def _agreed(
+        self, doing: str, action: str, act: Callable[[], None], *, other: bool = False
+    ) -> None:
+        """Do it, or ask first where it ends answers; `other`: another model comes in place of the present one."""
         chats = self._busy()
         state = self._host.state
-        # A load that is cancelled, or begun first, ends nothing: waiting chats go on waiting for the next.
-        starts_again = state.phase is ModelPhase.LOADING and state.context_tokens > 0
-        if not chats or not (state.phase is ModelPhase.READY or starts_again):
+        loading = state.phase is ModelPhase.LOADING
+        # A load that is given up ends answers that have begun, and those that wait for just this model.
+        ends_some = state.phase is ModelPhase.READY or (
+            loading and (other or state.context_tokens > 0)
+        )
+        if not chats or not ends_some:
             act()
             return
         words = (
@@ -177,7 +183,8 @@ class ModelControl(QObject):
             return
         if path == self._checked:  # or another one was chosen meanwhile
             doing = f"loading {one_line(Path(path).stem, 60)}"
-            self._agreed(doing, "Load anyway", lambda: self._load_now(path))
+            other = path != self._host.state.path
+            self._agreed(doing, "Load anyway", lambda: self._load_now(path), other=other)
 
     def _say_checking(self, path: str) -> None:
         if self._told_of_check != path:
@@ -249,6 +256,8 @@ class ModelControl(QObject):
 
     def _changed(self, state: ModelState) -> None:
         if state.phase is not self._shown:
+            if self._shown is ModelPhase.FAILED:
+                self._replace(None)  # why it failed is not so any more
             self._shown = state.phase
             self._phase_changed(state)
         self.state_changed.emit(state)

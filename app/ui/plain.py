@@ -13,14 +13,15 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QStyle, QStyleOption, QWidget
 
 TITLE_LIMIT: Final = 200
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_TURNING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 _TOOLTIP_LIMIT = 600
 _ONE_LINE = 80
 
 
 def one_line(text: str, limit: int = TITLE_LIMIT) -> str:
-    """`text` on one line, at most `limit` characters, an ellipsis for the rest."""
-    line = _BLANKS.sub(" ", text[: 4 * limit]).strip()
+    """`text` on one line, at most `limit` characters, an ellipsis for the rest; it does not turn what stands beside it."""
+    line = _BLANKS.sub(" ", _TURNING.sub("", text[: 4 * limit])).strip()
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 

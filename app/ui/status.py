@@ -15,7 +15,8 @@ def describe(model: ModelState, engine: EngineStatus) -> str:
         return "No model"
     name = one_line(model.name or "Model", 60)
     if model.phase is not ModelPhase.READY:
-        doing = model.doing[:1].lower() + model.doing[1:]
+        # That it is being checked is said already.
+        doing = "" if model.doing == CHECKING else model.doing[:1].lower() + model.doing[1:]
         return " · ".join(part for part in (name, phase_words(model), one_line(doing, 60)) if part)
     parts = [name, one_line(model.device, 60), _format(model), _work(engine)]
     if engine.running:

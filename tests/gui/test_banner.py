@@ -130,6 +130,7 @@ def test_a_store_that_fails_gives_the_message_back(with_desk):
 
 def test_text_on_one_line():
     assert one_line("a\n\n b\tc\u2028d") == "a b c d"
+    assert one_line("my \u202egpj\u2066") == "my gpj"
     assert one_line("x" * 1000, 10) == "x" * 9 + "…"
     assert tooltip("<b>&") == "<div>&lt;b&gt;&amp;</div>"
     assert tooltip("") == ""

@@ -1,10 +1,12 @@
 """A chat remembers its model: what is said where another is loaded, and what the user's choice changes."""
 
 import pytest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QToolButton
 
 from app.chat.model_state import ModelPhase, ModelState
+from app.chat.ports import Ended, Text
 from app.ui.chat_model import sentence
+from app.wire import FinishReason, Usage
 from tests.fakes import FakeGenerator
 from tests.gui.desk import turns_of_the_loop, until
 
@@ -109,6 +111,27 @@ def test_a_chat_without_a_question_takes_what_there_is(with_desk):
         assert desk.front.conversation.model == ""
 
     with_desk(scenario)
+
+
+def test_a_file_that_goes_meanwhile_is_said_once_it_was_wanted(with_desk, tmp_path):
+    mine = tmp_path / "mine.gguf"
+    mine.write_bytes(b"GGUF")
+    refused = Ended(FinishReason.ERROR, Usage(), "There is no file “mine.gguf” any more.")
+
+    async def scenario(desk):
+        await asked(desk, str(mine))
+        await until(lambda: "is loaded when you send" in offer(desk).text())
+        mine.unlink()
+        await desk.say("and now?")
+        await until(lambda: offer(desk).text() == "mine is not on this computer any more.")
+        composer = desk.front.composer
+        await until(lambda: composer.text() == "and now?", "what was refused is given back")
+        retry = desk.find(QToolButton, "retryButton")
+        desk.click(retry)
+        await until(lambda: len(desk.generator.requests) == 3)
+        assert composer.text() == "", "and is not there to be sent twice"
+
+    with_desk(scenario, generator=FakeGenerator([[Text("Hello.")], [refused], [Text("Yes.")]]))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from PySide6.QtWidgets import QDialog, QPushButton
 
 from app.chat.model_state import ModelPhase, ModelState
@@ -194,3 +195,38 @@ def test_remedies_that_come_too_late_are_not_shown(with_desk, tmp_path):
         assert not desk.window.banner.isVisible()
 
     with_desk(scenario, host=without_a_model(), planner=spare(26), current=asking_for(65_536))
+
+
+@pytest.mark.parametrize("chosen", [None, 512])
+def test_a_smaller_file_gets_the_settings_with_which_it_fits_unless_it_has_some(
+    with_desk, tmp_path, chosen
+):
+    failed, lighter = tmp_path / "tiny-Q8_0.gguf", tmp_path / "tiny-Q4_K_M.gguf"
+    tiny_models.attention(lighter)
+    tiny_models.attention(failed)
+    with failed.open("ab") as file:
+        file.truncate(20 * MB)
+    found = sources(Library(tmp_path))
+    remembered = found.shelf.remembered
+    own = choice_of(asking_for(1024))
+    remembered.load_with(failed, own)
+    if chosen:
+        remembered.load_with(lighter, choice_of(asking_for(chosen)))
+
+    async def scenario(desk):
+        before = desk.preferences.current
+        fail(desk, failed, MemoryPart.WEIGHTS)
+        await until(lambda: choices(desk))
+        desk.click(choices(desk)[0])
+        await until(lambda: desk.host.loads == [str(lighter)])
+        assert remembered.of(lighter).load == choice_of(asking_for(chosen or 1024))
+        assert remembered.of(failed).load == own
+        assert desk.preferences.current == before
+
+    with_desk(
+        scenario,
+        host=without_a_model(),
+        planner=spare(100),
+        current=asking_for(2048),
+        sources=found,
+    )

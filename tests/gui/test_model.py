@@ -130,6 +130,24 @@ def test_answers_that_wait_for_the_next_engine_are_not_ended_without_asking(with
     with_desk(scenario, generator=FakeGenerator([[Text("x")]], gate=asyncio.Semaphore(0)))
 
 
+def test_answers_that_wait_for_a_model_are_not_ended_by_another_without_asking(with_desk):
+    async def scenario(desk):
+        await desk.say("hello")
+        await until(desk.window.workspace.busy)
+        desk.host.move(phase=ModelPhase.LOADING)
+        desk.window.model.load("/other.gguf")
+        await until(lambda: desk.window.banner.text().startswith("A chat is answering"))
+        assert desk.host.loads == []
+        desk.click(desk.find(QPushButton, "noticeAction"))
+        await until(lambda: desk.host.loads == ["/other.gguf"])
+        desk.window.model.load_again()
+        await until(lambda: len(desk.host.loads) == 2)
+
+    import asyncio
+
+    with_desk(scenario, generator=FakeGenerator([[Text("x")]], gate=asyncio.Semaphore(0)))
+
+
 def test_any_file_can_be_opened(with_desk, tmp_path):
     path = tmp_path / "some model.gguf"
     path.write_bytes(b"GGUF")

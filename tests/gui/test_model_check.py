@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from PySide6.QtWidgets import QPushButton
 
-from app.chat.model_state import ModelPhase, ModelState
+from app.chat.model_state import EngineStatus, ModelPhase, ModelState
 from app.errors import ModelError, Unproven
 from app.hub.standing import State
-from app.ui.status import phase_words
+from app.ui.status import describe, phase_words
 from app.verdict import CHECKING
 from tests.fakes import FakeModelHost
 from tests.gui.desk import turns_of_the_loop, until
@@ -79,10 +79,15 @@ def test_without_a_serving_model_the_load_checks_and_shows_it(with_desk):
         assert desk.host.examined == []
         desk.host.move(phase=ModelPhase.LOADING, doing=CHECKING, fraction=0.3)
         assert phase_words(desk.host.state) == "checking 30 %"
+        assert describe(desk.host.state, EngineStatus()).endswith(" · checking 30 %")
         desk.host.move(phase=ModelPhase.FAILED, error="It took too long.", unproven=True)
         await until(lambda: offer(desk).text() == "Load it all the same")
         desk.click(offer(desk))
         await until(lambda: desk.host.loads == ["/new.gguf"] * 2)
+        desk.host.move(phase=ModelPhase.FAILED, error="It took too long.", unproven=True)
+        await until(desk.window.banner.isVisible)
+        desk.host.move(phase=ModelPhase.LOADING, error="")  # for a chat that asked again
+        await until(lambda: not desk.window.banner.isVisible())
 
     host = FakeModelHost()
     host.state = ModelState()

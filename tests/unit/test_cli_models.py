@@ -272,3 +272,28 @@ def test_a_pull_says_when_the_file_is_no_chat_model(hub: FakeHub, capsys: pytest
     hub.add("o/r", best_chat__gguf=Content(data=data))
     assert main(["models", "pull", "o/r"]) == 0
     assert "cannot chat" in capsys.readouterr().err
+
+
+def test_of_two_models_with_the_same_given_name_none_is_removed(
+    capsys: pytest.CaptureFixture[str], private_folders: Path
+) -> None:
+    both = [head(private_folders / "models" / f"{name}.gguf") for name in ("one", "two")]
+    for path in both:
+        Remembered(remembered_path()).rename(path, "Mine")
+    assert main(["models", "remove", "mine"]) == 2
+    assert "Several models are called “mine”: one, two." in capsys.readouterr().err
+    assert all(path.exists() for path in both)
+    assert main(["models", "remove", "two"]) == 0
+    assert [path.exists() for path in both] == [True, False]
+
+
+def test_no_name_removes_nothing(capsys: pytest.CaptureFixture[str], private_folders: Path) -> None:
+    only = head(private_folders / "models" / "only.gguf")
+    assert main(["models", "remove", ""]) == 2
+    assert "There is no model “”" in capsys.readouterr().err
+    assert only.exists()
+
+
+def test_a_folder_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:  # fmt: skip
+    assert main(["models", "list", "--folder", str(tmp_path / "no\u202ene")]) == 0
+    assert f"there is no folder {tmp_path}/no ne" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from app.errors import ModelError, Unproven
 from app.verdict import CHECKING, SOUND, Finding, Verdict
 from app.verdicts import Verdicts
 from app.wire import Examined, LoadParams
+from tests.played_model import ask, collect, ends
 from tests.scripted_children import (
     LOADED,
     PARAMS,
@@ -124,6 +125,35 @@ def test_a_load_is_cancelled_in_the_middle_of_the_check(tmp_path: Path) -> None:
         assert made.model.state.phase is ModelPhase.UNLOADED
         assert made.checks.last.stops == 1
         assert made.engines.links == []
+        await made.model.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("verdict", [CRASHED, SOUND])
+def test_for_a_request_the_serving_model_goes_once_the_other_file_has_passed(
+    tmp_path: Path, verdict: Verdict
+) -> None:
+    async def scenario() -> None:
+        made = Made(tmp_path, SOUND, verdict)
+        await made.load()
+        other = tmp_path / "other.gguf"
+        other.write_bytes(b"GGUF\x03\0\0\0")
+        made.checks.gate = asyncio.Event()
+        request = begin(collect(made.model.generate(ask("hi", model=str(other)))))
+        await until(lambda: len(made.checks.links) == 2)
+        assert made.model.state.phase is ModelPhase.READY
+        made.checks.gate.set()
+        if verdict is CRASHED:
+            await request
+            assert ends(request).error == "It crashes the engine. Choose another."
+            assert (made.model.state.phase, made.engines.last.stops) == (ModelPhase.READY, 0)
+            assert made.model.state.path == str(made.path)
+        else:
+            await until(lambda: made.model.state.path == str(other))
+            await until(lambda: len(made.engines.links) == 2)
+            assert made.engines.links[0].stops == 1
+            request.cancel()
         await made.model.close()
 
     run(scenario())

@@ -187,3 +187,24 @@ def test_an_end_as_the_system_makes_it_for_want_of_memory() -> None:
         Death("engine"),
     ):
         assert not death.starved
+
+
+def test_a_model_that_failed_is_tried_again_when_it_is_asked_for_by_name(
+    files: tuple[str, str],
+) -> None:
+    one = files[0]
+
+    async def scenario() -> None:
+        made = Made(EngineDied("It is gone."), LOADED)
+        await made.model.load(one)
+        assert made.model.state.phase is ModelPhase.FAILED
+        for told in (await made.ask("hi"), await made.ask("hi", model=one, aside=True)):
+            assert ends(told).error == made.model.state.error
+        task = await made.ask("hi", model=one)
+        await until(lambda: bool(made.submitted))
+        made.write("Yes", end=FinishReason.STOP)
+        await task
+        assert ends(task).reason is FinishReason.STOP
+        await made.model.close()
+
+    run(scenario())

@@ -197,3 +197,20 @@ def test_an_end_that_is_no_fault_of_the_file_is_none(death: Death) -> None:
 @pytest.mark.parametrize("limit", [limits.seconds, limits.processor_seconds, limits.memory])
 def test_a_larger_file_may_take_more(limit: Callable[[int], float]) -> None:
     assert limit(0) < limit(10**9) < limit(10**12)
+
+
+def test_what_was_found_does_not_count_for_a_file_that_came_meanwhile(tmp_path: Path) -> None:
+    checks = Checks(tmp_path, Examined(SOUND), Examined(REFUSED))
+
+    async def scenario() -> None:
+        checks.links.gate = asyncio.Event()
+        check = begin(checks.check())
+        await until(lambda: bool(checks.links.links))
+        checks.path.write_bytes(b"GGUF\x03\0\0\0" + bytes(99))
+        checks.links.gate.set()
+        with pytest.raises(ModelError, match=r"changed while it was checked\."):
+            await check
+        with pytest.raises(ModelError, match="It is damaged"):
+            await checks.check()
+
+    run(scenario())

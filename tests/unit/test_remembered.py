@@ -86,3 +86,13 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
         remembered.rename("/a", "A")
     assert remembered.of("/a") == Memory()
     remembered.label("/a", "x")  # nobody asked for it: told to the log alone
+
+
+def test_no_name_turns_what_stands_beside_it(tmp_path: Path) -> None:
+    remembered = Remembered(tmp_path / "models.json")
+    remembered.rename("/m.gguf", " my\n\u202egpj ")
+    assert remembered.title("/m.gguf") == "my \ufffdgpj"
+    assert remembered.title("/a\u202eb\nc.gguf") == "a\ufffdb c"
+    file = tmp_path / "models.json"
+    file.write_text(file.read_text(encoding="utf-8").replace("\ufffd", "\u202e"), encoding="utf-8")
+    assert Remembered(file).of("/m.gguf").name == "my \ufffdgpj"
