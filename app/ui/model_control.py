@@ -136,13 +136,13 @@ class ModelControl(QObject):
         if path == self._host.state.path:
             self._host.retitle()
 
-    async def examine(self, path: str) -> str:
-        """Check a file that may be loaded later; gives the reason why it may not, "" where it may."""
+    async def examine(self, path: str) -> ModelError | None:
+        """Check a file that may be loaded later; gives the reason why it may not, or is not known to be good."""
         try:
             await self._host.examine(path, _ignore)
         except ModelError as error:
-            return str(error)
-        return ""
+            return error
+        return None
 
     def shut(self) -> None:
         self._unsubscribe()

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QWidget
 
 from app.chat.model_state import ModelPhase
+from app.errors import Unproven
 from app.hub.curated import Recommended
 from app.hub.details import is_other_kind
 from app.hub.port import Hub
@@ -148,14 +149,11 @@ class ModelFinder(QObject):
             )
             return
         why = await self._control.examine(str(row.path))
-        if why:
+        if why is not None and not isinstance(why, Unproven):
             self._banner.post(Notice(f"{name} is downloaded, and cannot be used. {why}"))
-        elif self._dialog is None:
-            self._banner.post(
-                Notice(
-                    f"{name} is downloaded.", "info", "Chat with it", act=lambda: self._use(row.key)
-                )
-            )
+        elif why is not None or self._dialog is None:
+            words = f"{name} is downloaded. {why or ''}".strip()
+            self._banner.post(Notice(words, "info", "Chat with it", act=lambda: self._use(row.key)))
 
     def _tell_failed(self, row: Row) -> None:
         name = one_line(row.model.title, 60)

@@ -95,7 +95,14 @@ def test_without_a_serving_model_the_load_checks_and_shows_it(with_desk):
 
 
 @pytest.mark.parametrize("open_dialog", [True, False])
-def test_a_download_that_does_not_pass_its_check_is_told(with_desk, open_dialog):
+@pytest.mark.parametrize(
+    ("why", "words"),
+    [
+        (ModelError("It crashes the engine."), ", and cannot be used. It crashes the engine."),
+        (Unproven("It took too long."), ". It took too long."),
+    ],
+)
+def test_a_download_that_does_not_pass_its_check_is_told(with_desk, open_dialog, why, words):
     hub = FakeHub()
 
     async def scenario(desk):
@@ -106,11 +113,10 @@ def test_a_download_that_does_not_pass_its_check_is_told(with_desk, open_dialog)
             dialog.accept()
             await until(lambda: not dialog.isVisible())
         path = str(hub.downloads.kept[key].path)
-        desk.host.bad[path] = ModelError("It crashes the engine.")
+        desk.host.bad[path] = why
         await until(lambda: key in desk.window._finder._states)
         hub.downloads.move(State.DONE, 1.0)
-        words = "m-Q2_K.gguf is downloaded, and cannot be used. It crashes the engine."
-        await until(lambda: desk.window.banner.text() == words)
+        await until(lambda: desk.window.banner.text() == f"m-Q2_K.gguf is downloaded{words}")
         assert desk.host.examined == [path]
 
     with_desk(scenario, sources=sources(hub=hub))
