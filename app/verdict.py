@@ -34,6 +34,15 @@ class Verdict:
         return self.finding is Finding.SOUND or self.accepted
 
     @property
+    def problem(self) -> str:
+        """Why no engine gets the file, in words that go on from "it cannot be loaded: "; "" where one may."""
+        if self.usable or self.disputable:
+            return ""
+        if self.finding is Finding.CRASHED:
+            return "opening it crashes the engine"
+        return self.what.partition(": ")[2].rstrip(".") or "it did not pass its check"
+
+    @property
     def disputable(self) -> bool:
         """Whether the user may have it loaded all the same."""
         return self.finding in (Finding.SLOW, Finding.LARGE)

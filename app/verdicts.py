@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,10 @@ _RULES = 1
 """Raised when a check finds more than it did: what was found before counts no more."""
 
 
+Parts = tuple[tuple[int, int], ...]
+"""Size and time of change, in nanoseconds, of each file of a model."""
+
+
 def verdicts_path() -> Path:
     """The file in the data folder."""
     return paths.data_dir() / "checked.json"
@@ -33,7 +38,7 @@ class Identity:
     """What tells whether a file is still the one that was checked; `parts` are sizes and times of change."""
 
     path: str
-    parts: tuple[tuple[int, int], ...]
+    parts: Parts
     fingerprint: str
 
 
@@ -41,8 +46,12 @@ def identify(path: Path) -> Identity:
     """Reads some megabytes; raises OSError."""
     real = Path(os.path.realpath(path))
     states = [part.stat() for part in modelfile.parts(real) or [real]]
-    parts = tuple((state.st_size, state.st_mtime_ns) for state in states)
-    return Identity(str(real), parts, modelfile.fingerprint(real))
+    return Identity(str(real), parts(states), modelfile.fingerprint(real))
+
+
+def parts(states: Iterable[os.stat_result]) -> Parts:
+    """Those of files of which the system says so much."""
+    return tuple((state.st_size, state.st_mtime_ns) for state in states)
 
 
 class Verdicts:
@@ -58,6 +67,16 @@ class Verdicts:
         if not isinstance(raw, dict) or _facts(identity) != {key: raw.get(key) for key in _facts(identity)}:  # fmt: skip
             return None
         return _verdict(raw)
+
+    def problems(self) -> dict[tuple[str, Parts], str]:
+        """Why files cannot be loaded that did not pass, by path and parts: to be shown, since what decides is `get`."""
+        found = {}
+        for path, raw in self._load().items():
+            if isinstance(raw, dict) and raw.get("by") == _by():
+                verdict = _verdict(raw)
+                if verdict is not None and verdict.problem:
+                    found[path, _parts(raw.get("parts"))] = verdict.problem
+        return found
 
     def put(self, identity: Identity, verdict: Verdict) -> None:
         """In place of what was known of the file at this path."""
@@ -88,12 +107,23 @@ class Verdicts:
         return raw if isinstance(raw, dict) else {}
 
 
+def _by() -> str:
+    """What a verdict holds for."""
+    return f"{llama.version()}, {_RULES}"
+
+
 def _facts(identity: Identity) -> dict[str, object]:
     return {
         "parts": [list(part) for part in identity.parts],
         "fingerprint": identity.fingerprint,
-        "by": f"{llama.version()}, {_RULES}",
+        "by": _by(),
     }
+
+
+def _parts(raw: object) -> Parts:
+    pairs: list[object] = raw if isinstance(raw, list) else []
+    whole = (one for one in pairs if isinstance(one, list) and [*map(type, one)] == [int, int])
+    return tuple((size, changed) for size, changed in whole)
 
 
 def _verdict(raw: dict[str, object]) -> Verdict | None:

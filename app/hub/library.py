@@ -20,6 +20,7 @@ from app.hub.shelves import Found
 from app.sizing import extent
 from app.sizing.footprint import Footprint, footprint
 from app.sizing.header import Header, read_header
+from app.verdicts import Verdicts, parts, verdicts_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,11 @@ class LocalModel:
 class Library:
     """May be used by several threads."""
 
-    def __init__(self, own: Path, others: Iterable[Place] = ()) -> None:
-        """`own` is the folder that this app fetches into."""
+    def __init__(
+        self, own: Path, others: Iterable[Place] = (), verdicts: Verdicts | None = None
+    ) -> None:
+        """`own` is the folder that this app fetches into; `verdicts` know what did not pass its check."""
+        self._verdicts = verdicts
         self._own = own
         self._first = [Place("Tutti", own, Layout.OWN)]
         self._others: list[Place] = []
@@ -83,6 +87,7 @@ class Library:
             looked_at = [*self._first, *self._named, *self._others]
         found: list[LocalModel] = []
         seen: set[tuple[int, int]] = set()
+        bad = self._verdicts.problems() if self._verdicts else {}
         for place in looked_at:
             for one in shelves.look(place):
                 try:
@@ -92,12 +97,15 @@ class Library:
                 key = states[0].st_dev, states[0].st_ino
                 if key not in seen:
                     seen.add(key)
-                    found.append(self._model(place, one, states))
+                    known = bad.get((os.path.realpath(one.files[0]), parts(states)), "")
+                    found.append(self._model(place, one, states, known))
         return found
 
-    def _model(self, place: Place, one: Found, states: list[os.stat_result]) -> LocalModel:
+    def _model(
+        self, place: Place, one: Found, states: list[os.stat_result], problem: str
+    ) -> LocalModel:
         head = self._head(one.files[0], states[0])
-        problem = f"its part {one.missing[0]} is missing" if one.missing else ""
+        problem = f"its part {one.missing[0]} is missing" if one.missing else problem
         for path, state in zip(one.files[1:], states[1:], strict=True):
             other = self._head(path, state)
             problem = problem or (
@@ -193,7 +201,9 @@ def here(folders: Iterable[Path] = (), environment: Mapping[str, str] = os.envir
     starter = paths.starter_model()
     own = paths.models_dir()
     with_app = [Place("with Tutti", starter, Layout.STARTER)] if starter else []
-    shelf = Library(own, [*with_app, *places.known_places(environment, Path.home())])
+    shelf = Library(
+        own, [*with_app, *places.known_places(environment, Path.home())], Verdicts(verdicts_path())
+    )
     shelf.look_in(folders)
     return shelf
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,8 @@ from app.hub.names import Kind
 from app.hub.places import Layout, Place
 from app.hub.remote import RemoteModel
 from app.sizing.extent import BLOCKS
+from app.verdict import SOUND, Finding, Verdict
+from app.verdicts import Verdicts, identify
 from tests import tiny_models
 from tests.fake_hub import Content, FakeHub
 
@@ -296,3 +299,42 @@ def test_a_head_is_read_once(own: Path, talker: Path) -> None:
     assert shelf.scan()[0].details == before[0].details
     head(path, general__name="other")
     assert shelf.scan()[0].details.title == "other"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "problem"),
+    [
+        (
+            Verdict(Finding.CRASHED, "“m” cannot be used: it crashes."),
+            "opening it crashes the engine",
+        ),
+        (Verdict(Finding.REFUSED, "“m” cannot be used: it is empty."), "it is empty"),
+        (Verdict(Finding.REFUSED, "No."), "it did not pass its check"),
+        (Verdict(Finding.SLOW, "It took long."), ""),
+        (SOUND, ""),
+    ],
+)
+def test_a_file_that_did_not_pass_its_check_is_not_offered(
+    own: Path, verdict: Verdict, problem: str
+) -> None:
+    path = head(own / "o" / "r" / "m-Q4_K_M.gguf")
+    known = Verdicts(own / "checked.json")
+    known.put(identify(path), verdict)
+    (one,) = Library(own, verdicts=known).scan()
+    assert (one.problem, one.chats) == (problem, not problem)
+    os.utime(path, (1, 1))
+    (one,) = Library(own, verdicts=known).scan()
+    assert one.chats, "it is another file now"
+
+
+def test_a_list_of_verdicts_that_is_no_list_hides_no_model(own: Path) -> None:
+    path = head(own / "o" / "r" / "m-Q4_K_M.gguf")
+    known = Verdicts(own / "checked.json")
+    known.put(identify(path), Verdict(Finding.CRASHED, "It crashes."))
+    stored = (own / "checked.json").read_text()
+    for parts in ("7", "[7]", "[[7]]", '[["a", "b"]]', "[[[1], 2]]", "null"):
+        edited = re.sub(r'"parts": \[.*?\],\s*"f', f'"parts": {parts}, "f', stored, flags=re.DOTALL)
+        assert edited != stored
+        (own / "checked.json").write_text(edited)
+        (one,) = Library(own, verdicts=known).scan()
+        assert one.chats
