@@ -262,14 +262,16 @@ def test_quitting_in_the_middle_of_answers_keeps_them(drive: Drive, talker: Path
         model = RealModel(talker)
         current = settings(max_answer_tokens=0)
         desk = await open_desk(generator=model, host=model, current=current)
-        await model.open()
-        pages = await open_tabs(desk, 4)
-        for page in pages:
-            put(page, "a long story")
-        await until(lambda: all(desk.chat.turn(p.id).written > 20 for p in pages), "four streams")
-        shown = {page.id: page.transcript.message_text(1) for page in pages}
-        await close_desk(desk)
-        assert children() == []
+        async with model:
+            pages = await open_tabs(desk, 4)
+            for page in pages:
+                put(page, "a long story")
+            await until(
+                lambda: all(desk.chat.turn(p.id).written > 20 for p in pages), "four streams"
+            )
+            shown = {page.id: page.transcript.message_text(1) for page in pages}
+            await close_desk(desk)
+            assert children() == []
 
         desk = await open_desk()
         assert len(desk.tabs) == 4
