@@ -96,6 +96,10 @@ class TextClient:
     async def load(self, on_progress: OnProgress) -> VocabularyLoaded:
         """Start the worker; raises AppError with the reason where it cannot be used."""
         vocabulary = await self._start(on_progress)
+        if self._over:
+            # It was ended while it loaded, with the engine beside it that could not be.
+            await self._drop()
+            raise TextError(self._over)
         self._server = self._tasks.spawn(self._serve(), name="text requests")
         return vocabulary
 

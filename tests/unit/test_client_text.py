@@ -354,3 +354,16 @@ def test_a_load_that_fails_leaves_no_worker() -> None:
             await made.client.stop()
 
     run(scenario())
+
+
+def test_one_that_is_ended_while_it_loads_serves_nobody() -> None:
+    async def scenario() -> None:
+        made = Made()
+        loading = begin(made.client.load(lambda _: None))
+        made.client.end("The engine could not be loaded.")
+        with pytest.raises(TextError, match=r"The engine could not be loaded\."):
+            await loading
+        assert made.client._server is None
+        await made.client.stop()
+
+    run(scenario())
