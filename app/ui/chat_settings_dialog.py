@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from app.chat.model_state import ModelState
 from app.chat.models import Conversation, ConversationSettings, Effort
@@ -14,9 +14,9 @@ from app.settings import Settings
 from app.ui import geometry, theme
 from app.ui.conversation_model import shown_title
 from app.ui.fields import Form, Item, Tick
+from app.ui.form_page import form_page
 from app.ui.plain import ElidedLabel
 from app.ui.sampling_form import SamplingForm
-from app.ui.settings_dialog import buttons
 
 _T = TypeVar("_T")
 _PROMPT = (Item("system_prompt", "Instructions"),)
@@ -140,26 +140,12 @@ class ChatSettingsDialog(QDialog):
         )
 
     def _lay_out(self, title: str) -> None:
-        page = QWidget(self)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(theme.GAP_5, theme.GAP_4, theme.GAP_5, theme.GAP_4)
-        column.setSpacing(theme.GAP_4)
-        column.addWidget(ElidedLabel(title, "heading", page))
+        column = form_page(self, "chatSettingsArea", theme.GAP_4)
+        column.addWidget(ElidedLabel(title, "heading"))
         for section in (self._reasoning, self._prompt, self._limit, self._sampling):
             if section is not None:
                 column.addWidget(section)
         column.addStretch(1)
-        area = QScrollArea(self)
-        area.setObjectName("chatSettingsArea")
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(page)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(area, 1)
-        layout.addWidget(buttons(self))
 
 
 def _over(general: Settings, own: ConversationSettings) -> Settings:

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.ui import aio, geometry, theme
+from app.ui.form_page import buttons
 from app.ui.plain import Label, tooltip
-from app.ui.settings_dialog import buttons
 
 _WORDS = (
     "Models are used where they lie; nothing is copied or moved. A folder of Ollama or of the hub's cache is seen for "

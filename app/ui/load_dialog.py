@@ -1,7 +1,7 @@
 """How one model is loaded: as all are, or with a profile and numbers of its own."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from app.remembered import LoadChoice, choice_of
 from app.settings import Settings
@@ -9,8 +9,8 @@ from app.sizing.planner import Outlook
 from app.ui import geometry, theme
 from app.ui.chat_settings_dialog import Own
 from app.ui.fields import Form, Item
+from app.ui.form_page import form_page
 from app.ui.plain import ElidedLabel, Label
-from app.ui.settings_dialog import buttons
 from app.ui.settings_profile import ProfileForm
 
 _ITEMS = (
@@ -63,22 +63,8 @@ class LoadDialog(QDialog):
         return choice_of(self._profile.value(numbers))
 
     def _lay_out(self, name: str) -> None:
-        page = QWidget(self)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(theme.GAP_5, theme.GAP_4, theme.GAP_5, theme.GAP_4)
-        column.setSpacing(theme.GAP_3)
+        column = form_page(self, "loadArea", theme.GAP_3)
         column.addWidget(ElidedLabel(name, "heading"))
         column.addWidget(Label("These count from the next load of this model on.", "quiet"))
         column.addWidget(self._own)
         column.addStretch(1)
-        area = QScrollArea(self)
-        area.setObjectName("loadArea")
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(page)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(area, 1)
-        layout.addWidget(buttons(self))

@@ -5,9 +5,6 @@ import dataclasses
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QDialog,
-    QDialogButtonBox,
-    QFrame,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -17,6 +14,7 @@ from app.settings import OWN_NUMBERS, Settings
 from app.sizing.planner import NO_OUTLOOK, Outlook
 from app.ui import geometry, theme
 from app.ui.fields import Form, Item
+from app.ui.form_page import form_page
 from app.ui.hub_form import HubForm
 from app.ui.plain import Label, one_line
 from app.ui.sampling_form import SamplingForm
@@ -136,10 +134,7 @@ class SettingsDialog(QDialog):
             counts = (
                 f"{one_line(own_of, 40)} has load settings of its own; these count for the others."
             )
-        page = QWidget(self)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(theme.GAP_5, theme.GAP_4, theme.GAP_5, theme.GAP_4)
-        column.setSpacing(theme.GAP_3)
+        column = form_page(self, "settingsArea", theme.GAP_3)
         for heading, note, form in (
             ("Window", "", self._window),
             ("Model", counts, self._profile),
@@ -151,17 +146,6 @@ class SettingsDialog(QDialog):
             if form is not None:
                 add_section(column, heading, note, form)
         column.addStretch(1)
-        area = QScrollArea(self)
-        area.setObjectName("settingsArea")
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(page)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(area, 1)
-        layout.addWidget(buttons(self))
 
 
 def add_section(column: QVBoxLayout, heading: str, note: str, form: QWidget) -> None:
@@ -175,24 +159,3 @@ def add_section(column: QVBoxLayout, heading: str, note: str, form: QWidget) -> 
         words.setWordWrap(True)
         column.addWidget(words)
     column.addWidget(form)
-
-
-def buttons(dialog: QDialog) -> QWidget:
-    """Save and Cancel at the foot of a dialog."""
-    box = QDialogButtonBox(dialog)
-    save = box.addButton("Save", QDialogButtonBox.ButtonRole.AcceptRole)
-    cancel = box.addButton("Cancel", QDialogButtonBox.ButtonRole.RejectRole)
-    save.setObjectName("saveButton")
-    save.setAccessibleName("Save")
-    save.setProperty("role", "primary")
-    save.setDefault(True)
-    cancel.setObjectName("cancelButton")
-    cancel.setAccessibleName("Cancel")
-    box.accepted.connect(dialog.accept)
-    box.rejected.connect(dialog.reject)
-    foot = QFrame(dialog)
-    foot.setObjectName("dialogFoot")
-    row = QVBoxLayout(foot)
-    row.setContentsMargins(theme.GAP_5, theme.GAP_3, theme.GAP_5, theme.GAP_3)
-    row.addWidget(box)
-    return foot

@@ -33,7 +33,7 @@ from tests.gui.desk import until
 from tests.gui.hubs import sources
 from tests.gui.test_model_dialog import lines, opened, part
 from tests.gui.test_names import nameless
-from tests.hub.test_hub_library import head
+from tests.model_folders import head
 
 
 @pytest.fixture

@@ -28,6 +28,14 @@ def hub() -> Iterator[FakeHub]:
 
 
 @pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """The folder that the app downloads into."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
 def models(tmp_path: Path) -> Path:
     return tmp_path / "models"
 

@@ -23,34 +23,15 @@ from app.verdict import SOUND, Finding, Verdict
 from app.verdicts import Verdicts, identify
 from tests import tiny_models
 from tests.fake_hub import Content, FakeHub
+from tests.model_folders import head, ollama
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> Path:
-    folder = tmp_path / "own"
-    folder.mkdir()
-    return folder
 
 
 @pytest.fixture
 def talker(tmp_path: Path) -> Path:
     path = tmp_path / "talker.gguf"
     tiny_models.talker(path)
-    return path
-
-
-def head(path: Path, architecture: str = "llama", **values: str | int) -> Path:
-    """A file that has a head and nothing else; `__` in a key stands for a dot."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    writer = gguf.GGUFWriter(path, architecture)
-    for key, value in values.items():
-        name = key.replace("__", ".")
-        writer.add_string(name, value) if isinstance(value, str) else writer.add_uint32(name, value)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.close()
     return path
 
 
@@ -173,17 +154,6 @@ def test_the_hubs_cache_is_read_where_it_lies(tmp_path: Path, own: Path, talker:
     with pytest.raises(ModelError, match="another program"):
         shelf.remove(one)
     assert blob.exists()
-
-
-def ollama(folder: Path, name: str, blob: Path | None, *, media: str = "application/vnd.ollama.image.model") -> None:  # fmt: skip
-    manifest = folder / "manifests" / name
-    manifest.parent.mkdir(parents=True, exist_ok=True)
-    digest = "cd" * 32
-    (folder / "blobs").mkdir(exist_ok=True)
-    if blob is not None:
-        shutil.copy(blob, folder / "blobs" / f"sha256-{digest}")
-    layers = [{"mediaType": "application/vnd.ollama.image.license", "digest": "sha256:" + "0" * 64}, {"mediaType": media, "digest": f"sha256:{digest}"}]  # fmt: skip
-    manifest.write_text(json.dumps({"schemaVersion": 2, "layers": layers}))
 
 
 def test_ollamas_models_have_their_names(tmp_path: Path, own: Path, talker: Path) -> None:

@@ -13,19 +13,12 @@ from app.hub.places import Layout, Place
 from app.hub.shelf import Shelf, Shelved, Stopped, check_not_loaded
 from app.remembered import LoadChoice, Remembered
 from tests import tiny_models
-from tests.hub.test_hub_library import head, ollama
+from tests.model_folders import head, ollama
 
 pytestmark = pytest.mark.slow
 
 DAY = 86_400.0
 NOW = 1_800_000_000.0
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> Path:
-    folder = tmp_path / "own"
-    folder.mkdir()
-    return folder
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from app.remembered import Remembered, remembered_path
 from app.settings import Settings, save, settings_path
 from tests import tiny_models
 from tests.fake_hub import MIB, Content, FakeHub
-from tests.hub.test_hub_library import head
+from tests.model_folders import head
 
 pytestmark = pytest.mark.slow
 
