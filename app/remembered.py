@@ -72,13 +72,13 @@ class Remembered:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._known = _load(path)
+        """Replaced as a whole, so that readers need no lock."""
 
     def of(self, model: str | Path) -> Memory:
-        """What is known of the model whose file this is."""
-        with self._lock:
-            return self._known.get(_key(model), NOTHING)
+        """What is known of the model whose file this is; never waits for a change that is being written."""
+        return self._known.get(_key(model), NOTHING)
 
     def settings_for(self, model: str | Path, general: Settings) -> Settings:
         """The settings that count when this file is loaded."""
@@ -119,7 +119,7 @@ class Remembered:
 
     def _change(self, model: str | Path, change: Callable[[Memory], Memory]) -> None:
         key = _key(model)
-        with self._lock:
+        with self._writing:
             known = _load(self._path)
             known[key] = change(known.get(key, NOTHING))
             kept = {name: memory for name, memory in known.items() if memory != NOTHING}

@@ -1,6 +1,7 @@
 """What is remembered of each model: kept, checked when it is read, and used when the model is loaded."""
 
 import json
+import threading
 from dataclasses import asdict
 from pathlib import Path
 
@@ -96,3 +97,15 @@ def test_no_name_turns_what_stands_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "models.json"
     file.write_text(file.read_text(encoding="utf-8").replace("\ufffd", "\u202e"), encoding="utf-8")
     assert Remembered(file).of("/m.gguf").name == "my \ufffdgpj"
+
+
+def test_who_reads_does_not_wait_for_who_writes(tmp_path: Path) -> None:
+    """The window's thread reads while others write, and a slow disk is nothing that it may wait for."""
+    remembered, model = Remembered(tmp_path / "models.json"), tmp_path / "m.gguf"
+    remembered.rename(model, "Mine")
+    told: list[str] = []
+    reader = threading.Thread(target=lambda: told.append(remembered.title(model)), daemon=True)
+    with remembered._writing:
+        reader.start()
+        reader.join(20)
+        assert told == ["Mine"]
