@@ -38,6 +38,7 @@ from app.wire import (
 
 if TYPE_CHECKING:
     from app.engine.backend import Backend
+    from app.engine.baton import Baton
     from app.engine.core import Engine
 
 _LOG = logging.getLogger(__name__)
@@ -89,6 +90,7 @@ class _Process:
         )
         self._engine: Engine | None = None
         self._backend: Backend | None = None
+        self._baton: Baton | None = None
         self._last_sent = time.monotonic()
         self._stopping = False
 
@@ -163,8 +165,12 @@ class _Process:
             model.close()
             self.send(_failed(error))
             return
-        self.send(_loaded(api, model, backend))
+        loaded = _loaded(api, model, backend)
+        self._baton = _baton(loaded.device)
+        self.send(loaded)
         self._loop(backend, backend.params, model.fingerprint)
+        if self._baton is not None:
+            self._baton.close()
         backend.close()
         model.close()
 
@@ -189,7 +195,7 @@ class _Process:
             if not self._drain(engine):
                 break
             if engine.has_work:
-                self.send(engine.step())
+                self._step(engine)
 
         deadline = time.monotonic() + _GOODBYE_SECONDS
         while time.monotonic() < deadline and engine.rest():
@@ -197,8 +203,28 @@ class _Process:
         if files is not None:
             files.close(max(0.0, deadline - time.monotonic()))
 
-    def _drain(self, engine: Any) -> bool:
+    def _step(self, engine: "Engine") -> None:
+        """Make a step where it is this engine's turn on the device; else wait a moment, no longer than a command may."""
+        baton, level = self._baton, engine.level
+        if baton is None or level is None:
+            self.send(engine.step())
+        elif baton.take(level):
+            engine.beside_others = baton.wanted
+            try:
+                told = engine.step()
+            finally:
+                baton.give()
+            self.send(told)
+        else:
+            told_early = engine.news()
+            if told_early is not None:
+                self.send(told_early)
+            time.sleep(baton.pause)
+
+    def _drain(self, engine: "Engine") -> bool:
         """Take all commands there are; wait for one when there is nothing else to do."""
+        if self._baton is not None and engine.level is None:
+            self._baton.rest()
         message = self._next(0 if engine.has_work else _BEAT_SECONDS)
         if message is None and not engine.has_work:
             engine.rest()
@@ -253,6 +279,14 @@ def _state_files(fingerprint: str, params: LoadParams) -> Any:
 
     name = layout(fingerprint, params, llama.version())
     return StateFiles(Path(params.states_folder) / fingerprint, name, params.disk_bytes)
+
+
+def _baton(device: str) -> "Baton | None":
+    """What engines of this user on this device take turns by."""
+    from app import paths
+    from app.engine import baton
+
+    return baton.join(paths.data_dir() / "turns", device, time.perf_counter)
 
 
 def _loaded(api: Any, model: Any, backend: Any) -> Loaded:
