@@ -12,6 +12,7 @@ from app.bench.rows.fork import Fork
 from app.bench.rows.idle import Idle
 from app.bench.rows.killed import Killed
 from app.bench.rows.mode import ModeRow
+from app.bench.rows.models import Models
 from app.bench.rows.own import Own
 from app.bench.rows.pace import PaceRow
 from app.bench.rows.prefix import Prefix
@@ -24,7 +25,7 @@ from app.bench.rows.turns import Turns
 
 KINDS: tuple[type[Row], ...] = (
     *(Raw, Decode, Prefix, Stall, PaceRow, Turns, Pressure, Fork, Spill, Own, Idle, Bookkeeping),
-    *(Cancel, Killed, Crowd, Edge, ModeRow),
+    *(Cancel, Killed, Crowd, Edge, Models, ModeRow),
 )
 
 
