@@ -12,8 +12,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.chat.model_port import ModelHost
 from app.chat.model_state import ModelPhase, ModelState
-from app.chat.ports import ModelHost
 from app.errors import ModelError, Unproven
 from app.settings import Settings
 from app.sizing.remedies import NOTHING_HELPS

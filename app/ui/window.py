@@ -14,9 +14,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QDialog, QMainWindow
 
 from app import paths
+from app.chat.model_port import ModelHost
 from app.chat.model_state import ModelState
 from app.chat.models import Conversation
-from app.chat.ports import ConversationStore, ModelHost
+from app.chat.ports import ConversationStore
 from app.chat.turns import ChatService
 from app.errors import AppError
 from app.settings import Settings
