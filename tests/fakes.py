@@ -231,8 +231,6 @@ class FakeModelHost:
         """Files of models that were unloaded by name."""
         self.roomy = False
         """Whether a model that is loaded ends no answer."""
-        self.quiet: set[str] = set()
-        """Files of models that nobody asks anything."""
         self.retitled = 0
         self.closed = False
         self._listeners: list[Callable[[ModelState], None]] = []
@@ -281,9 +279,6 @@ class FakeModelHost:
     async def spares(self, path: str) -> bool:
         await asyncio.sleep(0)
         return self.roomy
-
-    def answering(self, path: str) -> bool:
-        return path not in self.quiet
 
     def show(self, path: str) -> None:
         """Another that is loaded comes forward."""

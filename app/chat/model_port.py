@@ -54,10 +54,6 @@ class ModelHost(Protocol):
         """Whether this file, not loaded yet, can be loaded without the end of any answer."""
         ...
 
-    def answering(self, path: str) -> bool:
-        """Whether a request runs on the model in this file, or waits for it."""
-        ...
-
     def show(self, path: str) -> None:
         """Make the model in this file the present one, where it is loaded."""
         ...

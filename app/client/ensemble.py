@@ -115,10 +115,6 @@ class Ensemble:
         target = await self._target(path)
         return target is None or not target.busy
 
-    def answering(self, path: str) -> bool:
-        """Whether a request runs on the model in this file, or waits for it."""
-        return any(model.answering(path) for model in self._models)
-
     def show(self, path: str) -> None:
         """Make the model in this file the present one, where it is loaded."""
         model = self._with(path) if path else None

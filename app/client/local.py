@@ -141,10 +141,6 @@ class LocalModel:
         """Never: there is one model at a time."""
         return False
 
-    def answering(self, path: str) -> bool:
-        """Whether a request runs, or waits, that wants the model in this file."""
-        return self.wants(path) and bool(self._rotation.models)
-
     def show(self, path: str) -> None:
         """There is one model at a time, and it is always the present one."""
 

@@ -232,6 +232,7 @@ class Window(QMainWindow):
         self.model_button.starter_requested.connect(self.model.use_starter)
         self.model_button.file_requested.connect(self.model.choose_file)
         self.model_button.unload_requested.connect(self.model.unload)
+        self.model_button.eject_requested.connect(self.model.eject)
         self.model_button.reload_requested.connect(self.model.load_again)
         self.model_button.template_requested.connect(self.promptTemplate)
         self.model.state_changed.connect(self.prompts.model_changed)
@@ -352,12 +353,14 @@ class Window(QMainWindow):
     async def _rename(self, conversation_id: int, title: str) -> None:
         await self._chat.rename(conversation_id, title)
 
-    def _busy_count(self) -> int:
-        return len(self.workspace.busy())
+    def _busy_count(self, model: str) -> int:
+        return len(self.workspace.busy(model))
 
     def _show_front(self) -> None:
         front = self.workspace.front
         self.sidebar.list.select(front.id if front else None)
+        if front is not None:
+            self._host.show(front.conversation.model)
         title = one_line(self.workspace.title(front.id), 80) if front else ""
         self.setWindowTitle(f"{title} — Tutti" if title else "Tutti")
 

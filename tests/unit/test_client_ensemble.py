@@ -268,7 +268,6 @@ def test_by_hand_a_model_comes_beside_comes_forward_and_goes_by_itself(tmp_path:
         one, two = played.file("one"), played.file("two")
         await played.model.load(one)
         running = await played.ask("")
-        assert played.model.answering(one)
         assert await played.model.spares(two)
         await played.model.load(two)
         assert (played.loaded, played.model.model) == (["one", "two"], two)
@@ -382,7 +381,6 @@ def test_a_request_that_is_left_ends_in_its_engine(tmp_path: Path, *, dropped: b
             await events.aclose()  # type: ignore[attr-defined]
         await turns()
         assert Abort(number) in played.engine("one").sent
-        assert not played.model.answering(played.file("one"))
         await played.model.close()
 
     async def after(events: Any) -> Any:
