@@ -235,6 +235,8 @@ class Engine:
         return running
 
     def _prefill_budget(self, running: list[Sequence], reading: list[Sequence]) -> int:
+        if not reading:
+            return 0
         rows = len(running)
         wanted = sum(sequence.remaining for sequence in reading)
         limit = min(self._info.batch - rows, wanted)
