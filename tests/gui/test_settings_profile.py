@@ -12,6 +12,7 @@ from app.settings import OWN_NUMBERS, Settings
 from app.sizing.footprint import Footprint, Layer
 from app.sizing.machine import Machine
 from app.sizing.planner import Outlook
+from app.ui.sections import Sections
 from app.ui.settings_dialog import SettingsDialog
 from tests.gui.desk import until
 
@@ -29,6 +30,7 @@ def dialog(qtbot):
         made = SettingsDialog(settings, outlook=outlook, model=ModelState(name="A model"))
         qtbot.addWidget(made)
         made.show()
+        made.findChild(Sections).show_page("Model")
         return made
 
     return make
