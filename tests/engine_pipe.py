@@ -6,7 +6,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
-from app.wire import Heartbeat, Load, Loaded, LoadParams, Progress, Ready, Step
+from app.wire import Begun, Heartbeat, Load, Loaded, LoadParams, Progress, Ready, Step
 
 WATCHDOG = 60
 Kind = TypeVar("Kind")
@@ -20,7 +20,7 @@ def wait_for(pipe: "Connection[Any, Any]", kind: type[Kind]) -> Kind:
         message = pipe.recv()
         if isinstance(message, kind):
             return message
-        assert isinstance(message, Heartbeat | Progress | Step)
+        assert isinstance(message, Begun | Heartbeat | Progress | Step)
 
 
 def load(pipe: "Connection[Any, Any]", path: Path) -> Loaded:

@@ -59,7 +59,7 @@ class Engine:
         self._clock = clock
         self._on_begin = on_begin
         self._new_seed = new_seed
-        self._pace = pace or Pace()
+        self.pace = pace or Pace()
         self._cost = CostModel()
         self._keeper = Keeper(backend)
         self._pool = Pool(backend, spill_bytes, files, self._cost.effort)
@@ -73,8 +73,6 @@ class Engine:
         self._ends = frozenset(backend.info.end_tokens)
         self._reading_now: tuple[Sequence, ...] = ()
         self._retiring = False
-        self.beside_others = False
-        """Whether another engine waits for the end of each step."""
 
     # --- commands --------------------------------------------------------------------------------------------
 
@@ -243,8 +241,7 @@ class Engine:
         limit = min(self._info.batch - rows, wanted)
         used = self._pool.cells.used
         urgent = more_urgent(reading, running)
-        pace = self._pace.shared if self.beside_others else self._pace
-        budget = min(limit, prefill_budget(self._cost, pace, rows, used, urgent=urgent))
+        budget = min(limit, prefill_budget(self._cost, self.pace, rows, used, urgent=urgent))
         self._pool.make_free(rows + budget)
         return min(budget, self._pool.cells.free - rows)
 

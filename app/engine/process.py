@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from app.engine.backend import Backend
     from app.engine.baton import Baton
     from app.engine.core import Engine
+    from app.engine.scheduler import Pace
 
 _LOG = logging.getLogger(__name__)
 _BEAT_SECONDS = 1.0
@@ -170,8 +171,6 @@ class _Process:
         self._baton = _baton(loaded.device)
         self.send(loaded)
         self._loop(backend, backend.params, model.fingerprint)
-        if self._baton is not None:
-            self._baton.close()
         backend.close()
         model.close()
 
@@ -181,12 +180,13 @@ class _Process:
 
         files = _state_files(fingerprint, params)
         logged = _logged(backend)
+        pace = Pace(gap=params.gap)
         engine = Engine(
             logged,
             most_running=params.sequences,
             clock=time.perf_counter,
             new_seed=lambda: secrets.randbits(32),
-            pace=Pace(gap=params.gap),
+            pace=pace,
             spill_bytes=params.spill_bytes,
             files=files,
             on_begin=lambda begun: self.send(Begun(begun)),
@@ -197,21 +197,23 @@ class _Process:
             if not self._drain(engine):
                 break
             if engine.has_work:
-                self._step(engine)
+                self._step(engine, pace)
 
+        if self._baton is not None:
+            self._baton.close()
         deadline = time.monotonic() + _GOODBYE_SECONDS
         while time.monotonic() < deadline and engine.rest():
             pass
         if files is not None:
             files.close(max(0.0, deadline - time.monotonic()))
 
-    def _step(self, engine: "Engine") -> None:
+    def _step(self, engine: "Engine", pace: "Pace") -> None:
         """Make a step where it is this engine's turn on the device; else wait a moment, no longer than a command may."""
         baton, level = self._baton, engine.level
         if baton is None or level is None:
             self.send(engine.step())
         elif baton.take(level):
-            engine.beside_others = baton.wanted
+            engine.pace = pace.shared if baton.wanted else pace
             try:
                 told = engine.step()
             finally:
