@@ -162,14 +162,16 @@ class Ensemble:
 
     async def generate(self, request: Request) -> AsyncIterator[Event]:
         """Yield events, `Ended` last and exactly once; never raises an AppError."""
-        model = self._for(request.model)
-        path = request.model or model.state.path
+        model, path = self._for(request.model), request.model
+        if not path and model.state.phase is ModelPhase.UNLOADED:
+            path = model.state.path
         if path and not request.aside and not self._closed and not self._serves(path):
             try:
                 model = await self._placed(path)
             except ModelError as error:
                 yield Ended(FinishReason.ERROR, Usage(), str(error))
                 return
+            request = replace(request, model=path)
         async with aclosing(model.generate(request)) as events:
             async for event in events:
                 yield event

@@ -1,7 +1,8 @@
 """The memory that the engines of one device share: what each of them wants, and who computes.
 
-A file of numbers, each of 8 bytes that are written and read at once.  An engine writes its own record only, and the two
-numbers of all of them only while it holds the device, so that there is nothing else to lock.  Zeros mean that nobody is there.
+A file of numbers, each of 8 bytes that are written and read at once.  An engine writes its own record only, and who
+computes and how far that is only while it holds the device, so that there is nothing else to lock.  How many records are in
+use is set anew with each question, should two have written it at once.  Zeros mean that nobody is there.
 """
 
 import math
@@ -12,7 +13,7 @@ MOST = 16
 """Engines on one device."""
 
 NOBODY = -1
-_NOW, _HOLDER = 0, 1
+_NOW, _HOLDER, _USED = range(3)
 _WISH, _PASSED, _BEAT, _BEGAN, _LAST = range(5)
 _RECORD, _FIRST = 8, 8
 SIZE = 8 * (_FIRST + MOST * _RECORD)
@@ -46,6 +47,8 @@ class Board:
         at = _at(number)
         self._numbers[at + _PASSED] = passed
         self._numbers[at + _BEAT] += 1.0
+        if self._numbers[_USED] <= number:
+            self._numbers[_USED] = number + 1.0
         self._numbers[at + _WISH] = 1.0
 
     def retire(self, number: int) -> None:
@@ -87,7 +90,7 @@ class Board:
     def wishes(self) -> Iterator[Wish]:
         """Of the engines that want the device."""
         numbers = self._numbers
-        for number in range(MOST):
+        for number in range(int(min(numbers[_USED], MOST))):
             at = _at(number)
             if numbers[at + _WISH]:
                 yield Wish(number, numbers[at + _PASSED], numbers[at + _BEAT])

@@ -13,7 +13,7 @@ from app.chat.model_state import ModelPhase
 from app.chat.ports import Ended, Event
 from app.client.ensemble import Ensemble
 from app.client.local import LocalModel
-from app.errors import MemoryPart, OutOfMemory
+from app.errors import MemoryPart, ModelError, OutOfMemory
 from app.wire import Abort, Finished, FinishReason, Submit, TokenOut, Usage
 from tests.played_model import ask, collect, ends
 from tests.scripted_children import (
@@ -329,6 +329,47 @@ def test_the_first_request_loads_the_model_of_the_last_time(tmp_path: Path) -> N
         assert played.model.state.phase is ModelPhase.UNLOADED
         await played.answered("")
         assert (played.loaded, played.asked) == (["one"], [])
+        await played.model.close()
+
+    run(scenario())
+
+
+def test_the_present_model_comes_back_in_place_of_another_where_there_is_no_room(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        played = Played(tmp_path)
+        await played.answered("one")
+        await played.answered("two")
+        played.model.show(played.file("one"))
+        await played.model.unload()
+        state = played.model.state
+        assert (state.phase, played.loaded) == (ModelPhase.UNLOADED, ["two"])
+        played.room = 1
+        await played.answered("")
+        assert (played.loaded, played.model.state.name) == (["one"], "one")
+        await played.model.close()
+
+    run(scenario())
+
+
+def test_a_present_model_that_failed_says_so_and_nobody_answers_in_its_place(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        played = Played(tmp_path, LOADED, ModelError("It is damaged."), LOADED, room=1)
+        await played.model.load(played.file("one"))
+        running = await played.ask("one")
+        played.room = 2
+        await played.model.load(played.file("two"))
+        assert played.model.state.phase is ModelPhase.FAILED
+        played.room = 1
+        played.answer("one")
+        await done(running)
+        assert "It is damaged" in ends(await played.ask("")).error
+        assert played.loaded == ["one"]
+        await played.answered("two")
+        assert played.loaded == ["two"], "asked for by name it is tried again"
         await played.model.close()
 
     run(scenario())
