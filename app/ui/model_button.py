@@ -104,7 +104,8 @@ class ModelButton(QToolButton):
         self.setAccessibleName(f"Model: {name}, {words}" if known else "Model: none, choose one")
         self.setToolTip(tooltip(_details(state)))
         loading = state.phase is ModelPhase.LOADING
-        self._unload.setText("Cancel loading" if loading else "Unload")
+        unload = "Cancel loading" if loading else "Unload"
+        self._unload.setText(_unload_words(state) if state.others else unload)
         self._unload.setVisible(loading or state.phase is ModelPhase.READY)
         self._template.setVisible(state.phase is ModelPhase.READY)
         self._load.setVisible(known and self._offered)

@@ -37,7 +37,7 @@ WINDOW_ITEMS = (
     Item(
         "most_models",
         "Models loaded at once",
-        "Another one is loaded in place of the one that nobody has asked for longest.",
+        "One more takes the place of the one that nobody has asked for longest.",
         special="As many as fit",
     ),
     Item(

@@ -35,10 +35,14 @@ def test_the_others_are_named_and_each_can_be_unloaded(with_desk):
         ]
         assert desk.window.status.text().endswith("also loaded: Three, Two & more")
         assert "Also loaded: Three, Two" in desk.find(QToolButton, "modelButton").toolTip()
+        own = desk.find(QAction, "unloadModelAction")
+        assert own.text() == "Unload Fake 1B"
         desk.find(QAction, "ejectModelAction1").trigger()
         await until(lambda: desk.host.ejected == [TWO.path])
         await until(lambda: [one.text() for one in ejects(desk)] == ["Cancel loading Three"])
         assert desk.host.unloads == 0
+        desk.host.move(others=())
+        assert own.text() == "Unload"
 
     with_desk(scenario)
 
