@@ -14,7 +14,8 @@ import logging
 import mmap
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -52,7 +53,7 @@ class Lock(Protocol):
 class Baton:
     """Of the engine `number` on `board`.  One thread makes every call; `clock` is the same for all engines, in seconds.
 
-    `files` are kept open as long as the baton is there.
+    `leave` is called at the end.
     """
 
     def __init__(
@@ -61,13 +62,13 @@ class Baton:
         board: Board,
         the_lock: Lock,
         clock: Callable[[], float],
-        files: Sequence[BinaryIO] = (),
+        leave: Callable[[], None] = lambda: None,
     ) -> None:
         self._number = number
         self._board = board
         self._lock = the_lock
         self._clock = clock
-        self._files = files
+        self._leave = leave
         self._passed = 0.0
         self._level: int = Priority.NORMAL
         self._asked_at: float | None = None
@@ -132,8 +133,8 @@ class Baton:
         """Leave the others for good."""
         self.give()
         self.rest()
-        for file in self._files:
-            file.close()
+        self._board.close()
+        self._leave()
 
     def _claim(self, level: int, now: float) -> None:
         before, self._level = self._level, level
@@ -231,21 +232,23 @@ def join(folder: Path, device: str, clock: Callable[[], float]) -> Baton | None:
     None where the folder or the file system does not allow it, or there are too many: then this engine takes no turns.
     """
     place = folder / f"1-{re.sub(r'[^A-Za-z0-9]', '_', device)}"
-    try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        number, own = _own_number(place)
-        file = _opened(place / "board")
-        if file.seek(0, os.SEEK_END) < SIZE:
-            file.truncate(SIZE)
-        board = Board(memoryview(mmap.mmap(file.fileno(), SIZE)))
-        turn = _opened(place / "turn.lock")
-        if _is_alone(place, number):
-            board.clear()
-    except OSError as error:
-        _LOG.warning("this engine takes no turns on %s: %s", device, error)
-        return None
-    board.retire(number)
-    return Baton(number, board, FileLock(turn), clock, (own, file, turn))
+    with ExitStack() as files:
+        try:
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            number, own = _own_number(place)
+            files.enter_context(own)
+            file = files.enter_context(_opened(place / "board"))
+            if file.seek(0, os.SEEK_END) < SIZE:
+                file.truncate(SIZE)
+            board = Board(memoryview(mmap.mmap(file.fileno(), SIZE)))
+            turn = files.enter_context(_opened(place / "turn.lock"))
+            if _is_alone(place, number):
+                board.clear()
+        except OSError as error:
+            _LOG.warning("this engine takes no turns on %s: %s", device, error)
+            return None
+        board.retire(number)
+        return Baton(number, board, FileLock(turn), clock, files.pop_all().close)
 
 
 def _own_number(place: Path) -> tuple[int, BinaryIO]:
