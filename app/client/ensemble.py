@@ -97,11 +97,12 @@ class Ensemble:
 
     async def load(self, path: str) -> None:
         """Load this file, or where it is loaded and not the present one, make it that."""
-        found = self._with(path)
-        if found is not None and found is not self._present and found.state.phase in _THERE:
-            self._show(found)
+        there = self._there(path)
+        if there is not None and there is not self._present:
+            self._show(there)
             return
         async with self._placing:
+            found = self._with(path)
             model = found if found and found.holds_memory else await self._place(path)
         if not self._closed:
             self._show(model)
@@ -109,16 +110,15 @@ class Ensemble:
 
     async def spares(self, path: str) -> bool:
         """Whether this file, not loaded yet, can be loaded without the end of any answer."""
-        found = self._with(path)
-        if found is not None and found.holds_memory:
-            return found is not self._present and found.state.phase in _THERE
+        if self._serves(path):
+            return self._there(path) not in (None, self._present)
         target = await self._target(path)
         return target is None or not target.busy
 
     def show(self, path: str) -> None:
         """Make the model in this file the present one, where it is loaded."""
-        model = self._with(path) if path else None
-        if model is not None and model.holds_memory:
+        model = self._there(path)
+        if model is not None:
             self._show(model)
 
     def retitle(self) -> None:
@@ -218,6 +218,11 @@ class Ensemble:
     def _with(self, path: str) -> LocalModel | None:
         """The one that has this file, or will have it once a request that waits there has its turn."""
         return next((model for model in self._models if model.wants(path)), None)
+
+    def _there(self, path: str) -> LocalModel | None:
+        """The one that has this file loaded, or is loading it."""
+        there = (model for model in self._models if model.state.phase in _THERE)
+        return next((model for model in there if model.state.path == path), None)
 
     def _for(self, path: str) -> LocalModel:
         """The one to ask about this file; the present one where there is none, or "" is wanted."""
