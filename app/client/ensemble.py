@@ -234,7 +234,7 @@ class Ensemble:
 
         model = self._make(path, self._memories, make_room)
         model.set_idle_unload(self._minutes)
-        self._leave[model] = model.subscribe(lambda _: self._changed(model))
+        self._leave[model] = model.subscribe(lambda _: self._tidy())
         return model
 
     def _serves(self, path: str) -> bool:
@@ -290,9 +290,6 @@ class Ensemble:
 
     def _show(self, model: LocalModel) -> None:
         self._present = model
-        self._tidy()
-
-    def _changed(self, _model: LocalModel) -> None:
         self._tidy()
 
     def _tidy(self) -> None:
