@@ -41,6 +41,7 @@ from app.ui.prompt_control import PromptControl
 from app.ui.scheme import Scheme
 from app.ui.settings_control import SettingsControl
 from app.ui.sidebar import Sidebar
+from app.ui.start_mark import StartMark
 from app.ui.status import StatusLine
 from app.ui.tab_keys import TabKeys
 from app.ui.tabs import ChatTabs
@@ -96,6 +97,7 @@ class Window(QMainWindow):
         self.model_button = ModelButton(starter is not None, self)
         self._finder: ModelFinder | None = None
         self.pulse = Pulse(self)
+        self._mark = StartMark(store, self)
         self._switch = ModelSwitch(chat, self.workspace.front_model, self)
         self._tab_keys = TabKeys(self.tabs, self.focusComposer, self)
         self._scheme = Scheme(preferences, self)
@@ -118,8 +120,9 @@ class Window(QMainWindow):
         if place is not None and place.maximized:
             self.setWindowState(self.windowState() | Qt.WindowState.WindowMaximized)
         self.sidebar.setVisible(self._preferences.current.sidebar_visible)
-        await self.workspace.restore()
+        await self.workspace.restore(tabs=await self._mark.set())
         self.show()
+        self._mark.shown()
         aio.spawn(self._ask_for_motion())
         if self.workspace.front is not None:
             self.workspace.front.focus_composer()
@@ -142,7 +145,12 @@ class Window(QMainWindow):
             self._finder.shut()
         for dialog in self.findChildren(QDialog):
             dialog.reject()
-        for step in (self._keep_geometry, self.workspace.shut, self._preferences.save):
+        for step in (
+            self._keep_geometry,
+            self.workspace.shut,
+            self._preferences.save,
+            self._mark.unset,
+        ):
             try:
                 await step()
             except AppError as error:

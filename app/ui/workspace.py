@@ -32,6 +32,7 @@ from app.ui.throttle import Throttle
 UNDO_SECONDS = 10.0
 _SAVE_MS = 500
 _CLOSED_LIMIT = 50
+_LEFT_CLOSED = "Tutti ended during its last start. The chats that were open then are closed now; they are in the list."
 
 TabFactory = Callable[[Conversation], ChatTab]
 
@@ -96,10 +97,14 @@ class Workspace(QObject):
 
     # --- open and close --------------------------------------------------------------------------------------
 
-    async def restore(self) -> None:
-        """Show the list and the tabs of the last time, or one new chat."""
+    async def restore(self, *, tabs: bool = True) -> None:
+        """Show the list and the tabs of the last time, or one new chat; the `tabs` may have to be left closed."""
         self._model.set_conversations(await self._chat.conversations())
         ids, front = await self._store.open_tabs()
+        if not tabs and ids:
+            self._closed = [(key, place) for place, key in enumerate(ids)]
+            self._banner.post(Notice(_LEFT_CLOSED, "info", "Open them", act=self._reopen_all))
+            ids = ()
         known = [(place, key) for place, key in enumerate(ids) if self._model.conversation(key)]
         self._tabs.blockSignals(True)
         for _, key in known:
@@ -154,6 +159,11 @@ class Workspace(QObject):
             else:
                 aio.spawn(self.new())
             return
+
+    def _reopen_all(self) -> None:
+        for conversation_id, _ in self._closed:
+            self.open(conversation_id)
+        self._closed = []
 
     def _have_one(self) -> None:
         if not self._tabs.count() and not self._restoring:
