@@ -59,7 +59,7 @@ class LocalModel:
         path: str = "",
         states_folder: str = "",
         overrides: Overrides | None = None,
-        title: Callable[[str], str] = lambda path: PurePath(path).stem,
+        title: Callable[[str], str] = modelfile.title,
         trust: Trust | None = None,
         means: Means = MEANS,
     ) -> None:

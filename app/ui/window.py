@@ -96,6 +96,7 @@ class Window(QMainWindow):
         self.links = LinkOffer(self.banner, self)
         self.model_button = ModelButton(starter is not None, self)
         self._finder: ModelFinder | None = None
+        self._wants_finder = False
         self.pulse = Pulse(self)
         self._mark = StartMark(store, self)
         self._switch = ModelSwitch(chat, self.workspace.front_model, self)
@@ -135,6 +136,8 @@ class Window(QMainWindow):
         self._finder = ModelFinder(
             sources, self.model, self.model_button, self.banner, load, self._preferences, self
         )
+        if self._wants_finder:  # somebody was quicker
+            self._finder.open()
 
     async def shut(self) -> None:
         """Keep what shall be there the next time; to be called once, after `closed`."""
@@ -249,8 +252,9 @@ class Window(QMainWindow):
         tab = ChatTab(
             conversation, self._chat, starter=self._starter is not None, model=self._host.state
         )
-        tab.starter_requested.connect(self.model.use_starter)
-        tab.file_requested.connect(self.model.choose_file)
+        tab.empty.starter_requested.connect(self.model.use_starter)
+        tab.empty.find_requested.connect(self.findModels)
+        tab.empty.file_requested.connect(self.model.choose_file)
         tab.model_missing.connect(self.model.say_missing)
         tab.link_activated.connect(self.links.offer)
         tab.settings_requested.connect(self._ask_chat_settings)
@@ -323,6 +327,7 @@ class Window(QMainWindow):
         self.model.choose_file()
 
     def findModels(self) -> None:
+        self._wants_finder = self._finder is None
         if self._finder is not None:
             self._finder.open()
 

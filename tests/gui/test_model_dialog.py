@@ -21,6 +21,7 @@ from app.ui.download_list import DownloadRow
 from tests.fakes import FakeModelHost
 from tests.gui.desk import turns_of_the_loop, until
 from tests.gui.hubs import FakeHub, sources
+from tests.gui.test_model import without_model
 from tests.gui.test_names import nameless
 
 
@@ -65,6 +66,23 @@ def test_it_opens_with_what_is_recommended_and_asks_nothing(with_desk):
         assert await opened(desk) is dialog
 
     with_desk(scenario, sources=sources(hub=hub))
+
+
+def test_the_first_screen_leads_to_it_also_before_the_hub_is_there(with_desk):
+    async def scenario(desk):
+        button = desk.find(QPushButton, "findModelButton")
+        await until(button.isVisible)
+        assert button.text() == "Find a better model…"
+        desk.click(button)
+        await turns_of_the_loop()
+        assert desk.window.findChild(QWidget, "modelDialog") is None
+        desk.window.offer_models(sources())
+        await until(lambda: desk.window.findChild(QWidget, "modelDialog"))
+        desk.find(QWidget, "modelDialog").reject()
+        desk.click(button)
+        await until(lambda: desk.find(QWidget, "modelDialog").isVisible())
+
+    with_desk(scenario, host=without_model())
 
 
 def test_from_search_to_chat(with_desk):
