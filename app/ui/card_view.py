@@ -3,8 +3,10 @@
 import re
 
 from PySide6.QtCore import QUrl
-from PySide6.QtGui import QTextDocument
+from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
+
+from app.ui import theme
 
 _LONGEST = 20_000
 _FRONT = re.compile(r"\A\s*---\s*\n.*?\n---\s*(\n|\Z)", re.DOTALL)
@@ -42,7 +44,28 @@ class CardView(QTextBrowser):
 
     def show_text(self, text: str) -> None:
         """Show what `readable` made of a card."""
-        self.document().setMarkdown(text, _FEATURES)
+        document = self.document()
+        document.setMarkdown(text, _FEATURES)
+        document.setDocumentMargin(0)
+        document.setIndentWidth(theme.GAP_4)
+        self._soften(document)
+
+    def _soften(self, document: QTextDocument) -> None:
+        """A card's headings are not larger than the name of what it describes."""
+        block = document.begin()
+        while block.isValid():
+            level = block.blockFormat().headingLevel()
+            if level:
+                cursor = QTextCursor(block)
+                cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
+                form = QTextCharFormat()
+                size = theme.HEADING_PX if level == 1 else theme.BODY_PX
+                form.setFont(
+                    theme.body_font(size, bold=True),
+                    QTextCharFormat.FontPropertiesInheritanceBehavior.FontPropertiesAll,
+                )
+                cursor.mergeCharFormat(form)
+            block = block.next()
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         """Nothing, whatever it is: a pipe would be waited for and a share would be sent the user's name."""

@@ -64,7 +64,7 @@ class EmptyState(QWidget):
         row.addStretch(1)
         primary = self._starter if self._has_starter else self._find
         primary.setProperty("role", "primary")
-        self._file.setProperty("role", "link")
+        self._file.setProperty("role", "list")
         for button in (self._starter, self._find, self._file):
             row.addWidget(button)
         row.addStretch(1)

@@ -28,6 +28,7 @@ from app.hub.standing import Row
 from app.ui import aio, geometry, theme
 from app.ui.card_view import readable
 from app.ui.download_list import DownloadList
+from app.ui.facts_painter import FactsPainter
 from app.ui.hub_filters import HubFilters
 from app.ui.hub_search import HubSearch
 from app.ui.library_view import LibraryView
@@ -75,6 +76,7 @@ class ModelDialog(QDialog):
         self.results.setFrameShape(QFrame.Shape.NoFrame)
         self.results.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.results.setWordWrap(True)
+        self.results.setItemDelegate(FactsPainter(self.results))
         self._heading = Label("", "quiet", self)
         self._heading.setObjectName("hubHeading")
         self._heading.setWordWrap(True)

@@ -136,6 +136,7 @@ class Window(QMainWindow):
         self._finder = ModelFinder(
             sources, self.model, self.model_button, self.banner, load, self._preferences, self
         )
+        self._finder.used.connect(self.focusComposer)
         if self._wants_finder:  # somebody was quicker
             self._finder.open()
 
