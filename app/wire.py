@@ -20,7 +20,7 @@ from app.prompting import Finding, Question
 from app.sampling import LogProbs, Sampling, Values
 from app.verdict import Verdict
 
-PROTOCOL = 10
+PROTOCOL = 11
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 
@@ -250,6 +250,13 @@ class WaitingNow:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """These requests wait no more.  Sent before their first step: should that be the engine's last, who was in it is known."""
+
+    request_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The one terminal event of a request."""
 
@@ -370,7 +377,7 @@ class Examined:
 
 
 EngineCommand = Load | Submit | Abort | SetPriority | Forget | Shutdown
-EngineEvent = Ready | Progress | Loaded | LoadFailed | Step | Heartbeat | LastWords
+EngineEvent = Ready | Progress | Loaded | LoadFailed | Begun | Step | Heartbeat | LastWords
 TextCommand = Load | Render | Tokenize | Constrain | Inspect | Shutdown
 TextReply = Rendered | Tokenized | Constrained | FormRefused | Inspected | TextFailed
 TextEvent = Ready | Progress | VocabularyLoaded | LoadFailed | TextReply | Heartbeat | LastWords

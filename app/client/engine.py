@@ -19,7 +19,7 @@ from app.client.speed import Speedometer
 from app.client.stream import EngineStream, StreamEvent
 from app.client.suspicion import is_suspect, judge, was_on_trial
 from app.counters import Counters
-from app.wire import FinishReason, Loaded, LoadParams, Message, Step, Submit
+from app.wire import Begun, FinishReason, Loaded, LoadParams, Message, Step, Submit
 
 
 class EngineClient:
@@ -148,7 +148,8 @@ class EngineClient:
             if not is_suspect(stream):
                 stream.submit()
         suspects = [stream for stream in waiting if is_suspect(stream)]
-        on_trial = any(is_suspect(stream) and stream.active for stream in self._streams.values())
+        # One that waits for room keeps the others out too: it may begin at any moment.
+        on_trial = any(is_suspect(stream) and stream.sent for stream in self._streams.values())
         if suspects and not on_trial:
             # The most urgent, and of those the one that is soonest known.
             first = min(suspects, key=lambda stream: (stream.priority, stream.size))
@@ -157,6 +158,10 @@ class EngineClient:
         self._held = bool(suspects)
 
     def _heard(self, message: Message) -> None:
+        if isinstance(message, Begun):
+            for request_id in message.request_ids:
+                if request_id in self._streams:
+                    self._streams[request_id].begin()
         if not isinstance(message, Step):
             return
         self.counters = message.counters

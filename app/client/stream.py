@@ -129,6 +129,10 @@ class EngineStream:
             )
         self._client.send(request)
 
+    def begin(self) -> None:
+        """The engine has room for it, after it had to wait."""
+        self._waits = False
+
     def put(self, event: StreamEvent) -> None:
         """The next event."""
         match event:

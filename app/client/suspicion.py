@@ -1,8 +1,9 @@
 """Which request may have ended the engine.  Pure.
 
 A death is counted for every request that the engine was working on, until that request writes again.  Two of them
-make it a suspect.  A lone suspect is set aside.  Of several, all but one are innocent: they are let in one at a time
-until they have written, and the one that is in when the engine dies again is set aside.
+make it a suspect.  Where one has met more of them than all others, it is set aside.  Of several suspects all but one are
+innocent: they are let in one at a time until they have written, beside those that are none, and the one that is in when
+the engine dies again has then met one more than anybody else.
 """
 
 from collections.abc import Iterable
@@ -34,8 +35,9 @@ def judge(requests: Iterable[_A]) -> _A | None:
     active = [request for request in requests if request.active]
     for request in active:
         request.deaths += 1
-    suspects = [request for request in active if is_suspect(request)]
-    return suspects[0] if len(suspects) == 1 else None
+    most = max((request.deaths for request in active), default=0)
+    worst = [request for request in active if request.deaths == most]
+    return worst[0] if len(worst) == 1 and is_suspect(worst[0]) else None
 
 
 def was_on_trial(request: Accused) -> bool:

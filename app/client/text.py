@@ -7,7 +7,9 @@ has lost exactly one; that one is tried once more, for it may be the system that
 """
 
 import asyncio
+import hashlib
 import itertools
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -50,6 +52,10 @@ class Deadline:
 _STRETCH = 8_192
 """Characters of a text that are counted at once."""
 
+_COUNTED = 256
+"""Stretches whose counts are remembered: a long draft is counted again at every pause in the typing, and most of it is
+what it was."""
+
 _Reply = TypeVar("_Reply")
 _Finding = TypeVar("_Finding", bound=Finding)
 _Asked = Render | Tokenize | Constrain | Inspect
@@ -86,6 +92,7 @@ class TextClient:
         self._deadline = deadline
         self._ids = itertools.count(1)
         self._jobs: asyncio.PriorityQueue[_Job] = asyncio.PriorityQueue()
+        self._counted: OrderedDict[bytes, int] = OrderedDict()
         self._tasks = Tasks()
         self._server: asyncio.Task[None] | None = None
         self._worker: Link | None = None
@@ -117,12 +124,19 @@ class TextClient:
         """About the number of tokens of `text` as content; raises TextError.
 
         A long one is counted in stretches, between which others come in: exactly where the vocabulary begins a token at
-        each word, as nearly all do.  Cancelling leaves out those that were not begun.
+        each word, as nearly all do.  Cancelling leaves out those that were not begun.  What was counted of late is not
+        counted again.
         """
         count = 0
         for part in _stretches(text):
-            reply = await self._ask(Tokenize(next(self._ids), part), len(part))
-            count += _expect(reply, Tokenized).count
+            key = hashlib.blake2b(part.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            if key not in self._counted:
+                reply = await self._ask(Tokenize(next(self._ids), part), len(part))
+                self._counted[key] = _expect(reply, Tokenized).count
+            self._counted.move_to_end(key)
+            count += self._counted[key]
+            while len(self._counted) > _COUNTED:
+                self._counted.popitem(last=False)
         return count
 
     async def constrain(

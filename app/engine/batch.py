@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.engine.backend import Batch, TokenArray
+from app.engine.backend import Batch
 from app.engine.scheduler import Plan
 from app.engine.sequence import Sequence
 from app.engine.slot import Slot
@@ -31,10 +31,16 @@ def build(plan: Plan) -> Call:
     """One-row sequences first, each kind in order of its ids: split memories take them in one pass then."""
     rows = sorted(plan.rows, key=_id)
     chunks = sorted(plan.chunks, key=lambda part: _id(part[0]))
-    tokens: list[TokenArray] = [np.array([sequence.tokens.last for sequence in rows], np.int32)]
-    positions: list[TokenArray] = [np.array([sequence.evaluated for sequence in rows], np.int32)]
-    ids: list[TokenArray] = [np.array([_id(sequence) for sequence in rows], np.int32)]
     outputs: list[tuple[Sequence, int]] = [(sequence, row) for row, sequence in enumerate(rows)]
+    batch = Batch(
+        np.array([sequence.tokens.last for sequence in rows], np.int32),
+        np.array([sequence.evaluated for sequence in rows], np.int32),
+        np.array([_id(sequence) for sequence in rows], np.int32),
+        np.ones(len(rows), np.int8),
+    )
+    if not chunks:
+        return Call((*((sequence, 1) for sequence in rows),), batch, tuple(outputs))
+    tokens, positions, ids = [batch.tokens], [batch.positions], [batch.sequences]
     size = len(rows)
     for sequence, count in chunks:
         start = sequence.evaluated

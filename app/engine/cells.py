@@ -48,13 +48,20 @@ class Cells:
         """`count` new cells with one busy owner each; the caller has made sure that they are free."""
         if count > self._free:
             raise ValueError(f"{count} cells wanted, {self._free} free")
-        handles = self._search(count)
-        if count:
-            self._head = int(handles[-1]) + 1
+        if not count:
+            return np.empty(0, np.int32)
         self._free -= count
-        self._owners[handles] = 1
-        self._busy[handles] = 1
         self._busy_cells += count
+        start = self._begin(count)
+        end = start + count
+        if end <= self.total and not self._owners[start:end].any():
+            # Nearly every step: no search is needed, and a slice costs a fraction of what single places do.
+            self._owners[start:end] = self._busy[start:end] = 1
+            self._head = end
+            return np.arange(start, end, dtype=np.int32)
+        handles = self._search(start, count)
+        self._owners[handles] = self._busy[handles] = 1
+        self._head = int(handles[-1]) + 1
         return handles
 
     def share(self, handles: Handles) -> None:
@@ -101,9 +108,12 @@ class Cells:
         if counts != (self._free, self._busy_cells):
             raise RuntimeError("the counts of free and busy cells are wrong")
 
-    def _search(self, count: int) -> Handles:
+    def _begin(self, count: int) -> int:
         """As llama.cpp does: from where the last search ended, or from the beginning where enough was freed there."""
-        start = 0 if self._head > self.used + 2 * count else self._head
+        # The cells that are wanted count as used already.
+        return 0 if self._head > self.used + count else self._head
+
+    def _search(self, start: int, count: int) -> Handles:
         found: list[Handles] = []
         missing = count
         for first, last in ((start, self.total), (0, start)):
@@ -114,4 +124,4 @@ class Cells:
                 free = (begin + np.flatnonzero(owners == 0)[:missing]).astype(np.int32)
                 found.append(free)
                 missing -= len(free)
-        return np.concatenate(found) if found else np.empty(0, np.int32)
+        return np.concatenate(found)

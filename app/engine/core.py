@@ -48,13 +48,16 @@ class Engine:
         pace: Pace | None = None,
         spill_bytes: int = 0,
         files: StateFiles | None = None,
+        on_begin: Callable[[tuple[int, ...]], None] = lambda _: None,
     ) -> None:
+        """`on_begin` hears, in the middle of a step, which requests that were told to wait are in its decode."""
         self._backend = backend
         self._info = backend.info
         self._most_running = most_running
         self.most_rows = most_running
         """How many rows the last step might carry: fewer than are allowed, where more bring less in all."""
         self._clock = clock
+        self._on_begin = on_begin
         self._new_seed = new_seed
         self._pace = pace or Pace()
         self._cost = CostModel()
@@ -158,6 +161,8 @@ class Engine:
         if not self._retiring:
             self._gather()
         self._admission.admit(self._waiting(), self._active())
+        if begun := self._out.take_begun():
+            self._on_begin(begun)
         current = self._plan()
         spent = self._decode(current) if not current.empty else Spent()
         if self._sequences:
@@ -189,7 +194,7 @@ class Engine:
         sequence.slot = slot
         slot.owner = sequence.owner
         sequence.elapsed = 0
-        sequence.place = 0
+        self._out.begins(sequence)
         if self._pool.wants_tips:
             self._pool.keep_tip(slot)
             sequence.mark_for_forks()
@@ -230,6 +235,8 @@ class Engine:
         return running
 
     def _prefill_budget(self, running: list[Sequence], reading: list[Sequence]) -> int:
+        if not reading:
+            return 0
         rows = len(running)
         wanted = sum(sequence.remaining for sequence in reading)
         limit = min(self._info.batch - rows, wanted)

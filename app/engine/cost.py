@@ -14,14 +14,10 @@ longest gap is not kept by steps that are right on average.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from app.engine.least_squares import Features, LeastSquares
 from app.engine.row_limit import RowLimit
 
-_FORGETTING = 0.98
 LARGE = 64
 """Rows and chunk together from which on a step is a large one.  On the CPU, flash attention takes fewer of them cell by cell,
 and this many in tiles.  What that is worth depends on how llama.cpp was compiled: on the same two cores, 64 tokens of
@@ -32,9 +28,9 @@ _FIRST_SMALL_CHUNK = 8
 _LITTLE = 4
 _TRY_LARGE = LARGE // 4
 """A step that may read so much is made a large one, where no such step was seen: it may well take no longer."""
-_OUTLIER = 3.0
-_PRIOR_VARIANCE = 1e3
-_MOST_VARIANCE = 1e6
+_LEAST_SHARE = 1e-5
+_LEAST_SECONDS = 1e-9
+"""The least that one more token of a chunk is taken to cost: of the longest step of late, and in seconds."""
 _QUANTILE = 0.98
 _QUANTILE_RATE = 0.05
 _FIRST_MARGIN, _MOST_MARGIN = 1.2, 2.0
@@ -53,8 +49,8 @@ class CostModel:
     """Seconds per step, from the steps that were."""
 
     def __init__(self) -> None:
-        self._decode = _Fit(3)
-        self._small, self._large = _Fit(4), _Fit(4)
+        self._decode = LeastSquares(3)
+        self._small, self._large = LeastSquares(4), LeastSquares(4)
         self._margin = _FIRST_MARGIN
         self.row_limit = RowLimit()
 
@@ -114,67 +110,31 @@ class CostModel:
         return (end - start) * _each(fit, (start + end) // 2) / _each(fit, 0)
 
     @property
-    def _known(self) -> "_Fit":
+    def _known(self) -> LeastSquares:
         """What is known of reading, of large steps if there were any."""
         return self._large if self._large.seen else self._small
 
-    def _fit(self, shape: Shape) -> "_Fit":
+    def _fit(self, shape: Shape) -> LeastSquares:
         return self._large if shape.rows + shape.chunk >= LARGE else self._small
 
 
-def _chunk(fit: "_Fit", seconds: float, rows: int, cells: int) -> int | None:
+def _chunk(fit: LeastSquares, seconds: float, rows: int, cells: int) -> int | None:
     """The chunk with which a step takes this long, by one model; None where it has seen nothing."""
     fixed = fit.predict(_mixed(Shape(rows, 0, cells)))
     return None if fixed is None else max(0, int((seconds - fixed) / _each(fit, cells)))
 
 
-def _each(fit: "_Fit", cells: int) -> float:
+def _each(fit: LeastSquares, cells: int) -> float:
     """Seconds for one more token of a chunk."""
-    return fit.slope(_mixed(Shape(0, 1, cells)) - _mixed(Shape(0, 0, cells)))
+    each = fit.along((0.0, 0.0, 1.0, cells / 1000))
+    # Never so little that a chunk would be without bound.
+    return max(each, fit.scale * _LEAST_SHARE, _LEAST_SECONDS)
 
 
-def _decode(shape: Shape) -> npt.NDArray[np.float64]:
-    return np.array([1.0, shape.rows, shape.cells / 1000])
+def _decode(shape: Shape) -> Features:
+    return (1.0, float(shape.rows), shape.cells / 1000)
 
 
-def _mixed(shape: Shape) -> npt.NDArray[np.float64]:
-    return np.array([1.0, shape.rows, shape.chunk, shape.chunk * shape.cells / 1000])
-
-
-class _Fit:
-    """Recursive least squares; coefficients below zero count as zero when predicting."""
-
-    def __init__(self, size: int) -> None:
-        self._weights = np.zeros(size)
-        self._variance: npt.NDArray[Any] = np.eye(size) * _PRIOR_VARIANCE
-        self._scale = 0.0
-        self._size = size
-        self.seen = 0
-
-    @property
-    def knows(self) -> bool:
-        """Whether enough was seen to tell a step that was slow from one that was not understood."""
-        return self.seen >= 4 * self._size
-
-    def learn(self, features: npt.NDArray[np.float64], seconds: float) -> None:
-        expected = self.predict(features)
-        # While little is known, a step may well be far from what was expected.
-        if expected and self.knows:
-            seconds = min(seconds, _OUTLIER * expected)
-        self.seen += 1
-        self._scale = max(self._scale * _FORGETTING, seconds)
-        spread = self._variance @ features
-        gain = spread / (_FORGETTING + features @ spread)
-        self._weights = self._weights + gain * (seconds - features @ self._weights)
-        variance = (self._variance - np.outer(gain, spread)) / _FORGETTING
-        # Directions that are not excited for long would otherwise grow without bound.
-        self._variance = np.clip((variance + variance.T) / 2, -_MOST_VARIANCE, _MOST_VARIANCE)
-
-    def predict(self, features: npt.NDArray[np.float64]) -> float | None:
-        if not self._scale:
-            return None
-        return float(features @ np.maximum(self._weights, 0.0))
-
-    def slope(self, direction: npt.NDArray[np.float64]) -> float:
-        """Seconds for each unit of `direction`, never so small that a chunk would be without bound."""
-        return max(float(direction @ np.maximum(self._weights, 0.0)), self._scale * 1e-5, 1e-9)
+def _mixed(shape: Shape) -> Features:
+    rows, chunk = float(shape.rows), float(shape.chunk)
+    return (1.0, rows, chunk, chunk * shape.cells / 1000)

@@ -7,8 +7,8 @@ state, and a tail cannot be removed.  A WINDOW memory sees its last tokens only,
 forgets the others at once, and saves no more.
 """
 
-import hashlib
 import pickle
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -47,7 +47,8 @@ class FakeSampler:
         ban_ends: bool,
         past: Past,
     ) -> None:
-        self._breakers = (past.breakers, *past.texts) if sampling.dries else ()
+        breakers = (past.breakers, *past.texts) if sampling.dries else ()
+        self._breakers = zlib.crc32(repr(breakers).encode())
         self._remembers = sampling.penalises or sampling.dries
         self.greedy = sampling.plain
         self._backend = backend
@@ -64,7 +65,7 @@ class FakeSampler:
     def propose(self, row: int) -> int:
         index = self._backend.output_rows.index(row)
         penalised = (self._prompt + self._history)[-WINDOW:] if self._remembers else []
-        shift = _hash(self._seed, len(self._history), *penalised, *self._breakers) % 5
+        shift = _hash(self._seed, len(self._history), *penalised, self._breakers) % 5
         best = self._backend.argmax([index], ban_ends=[self._ban_ends])[0]
         return (best + shift) % self._backend.info.vocabulary or 1
 
@@ -243,7 +244,8 @@ class FakeBackend:
         ends: dict[int, int] = {}
         for position, sequence in zip(batch.positions, batch.sequences, strict=True):
             name = int(sequence)
-            expected = ends.get(name, self.span(name)[1]) + 1
+            end = ends[name] if name in ends else self.span(name)[1]
+            expected = end + 1
             if int(position) != expected or not 0 <= name < self.info.sequences:
                 return False
             ends[name] = expected
@@ -263,9 +265,9 @@ class FakeBackend:
         seen = sorted(
             (position, token) for position, token, owners in self._cells if sequence in owners
         )
-        return _hash(*(value for pair in seen for value in pair)) % self.info.vocabulary
+        return _hash(*seen) % self.info.vocabulary
 
 
-def _hash(*values: object) -> int:
-    data = ",".join(map(str, values)).encode()
-    return int.from_bytes(hashlib.blake2b(data, digest_size=6).digest(), "big")
+def _hash(*values: int | tuple[int, int]) -> int:
+    """That of whole numbers is the same in every process."""
+    return hash(values) & 0xFFFF_FFFF

@@ -44,6 +44,7 @@ class Outbox:
         self._tokens: list[TokenOut] = []
         self._reading: list[ReadingNow] = []
         self._waiting: list[WaitingNow] = []
+        self._begun: list[int] = []
         self._finished: list[Finished] = []
         self.totals = Totals()
 
@@ -64,6 +65,17 @@ class Outbox:
     def reading(self, sequence: Sequence) -> None:
         total = len(sequence.tokens)
         self._reading.append(ReadingNow(sequence.id, sequence.evaluated, total, sequence.cached))
+
+    def begins(self, sequence: Sequence) -> None:
+        """A request has its slot, whether it waited for that or not."""
+        if sequence.place:
+            self._begun.append(sequence.id)
+            sequence.place = 0
+
+    def take_begun(self) -> tuple[int, ...]:
+        """Those that were told to wait and have begun since the last call."""
+        begun, self._begun = tuple(self._begun), []
+        return begun
 
     def tell_waiting(self, waiting: Seq[Sequence]) -> None:
         """Tell each waiting request its place, where that changed."""

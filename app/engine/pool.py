@@ -117,8 +117,11 @@ class Pool:
     def append(self, parts: Seq[tuple[Slot, TokenArray]]) -> None:
         """Record that one call evaluated these tokens at the end of their slots."""
         count, most = sum(len(tokens) for _, tokens in parts), self._backend.info.ubatch
-        pieces = [min(most, count - done) for done in range(0, count, most)]
-        handles = np.concatenate([np.empty(0, np.int32), *map(self.cells.allocate, pieces)])
+        if count <= most:
+            handles = self.cells.allocate(count)
+        else:
+            pieces = [min(most, count - done) for done in range(0, count, most)]
+            handles = np.concatenate([*map(self.cells.allocate, pieces)])
         done = 0
         for slot, tokens in parts:
             slot.extend(tokens, handles[done : done + len(tokens)])

@@ -21,6 +21,7 @@ from app.pump import Pump
 from app.wire import (
     PROTOCOL,
     Abort,
+    Begun,
     Forget,
     Heartbeat,
     LastWords,
@@ -182,6 +183,7 @@ class _Process:
             pace=Pace(gap=params.gap),
             spill_bytes=params.spill_bytes,
             files=files,
+            on_begin=lambda begun: self.send(Begun(begun)),
         )
         self._engine, self._backend = engine, logged
         while True:

@@ -11,7 +11,7 @@ from app.sizing.planner import Planner
 from app.ui import aio
 from app.ui.hub_control import HubControl
 from app.ui.preferences import Preferences
-from app.ui.settings_dialog import SettingsDialog
+from app.ui.settings_dialog import MODEL_PAGE, WINDOW_PAGE, SettingsDialog
 
 
 class SettingsControl(QObject):
@@ -30,9 +30,13 @@ class SettingsControl(QObject):
         """They are there now."""
         self._hub, self._remembered = hub, remembered
 
+    def open_model_page(self) -> None:
+        """Where a larger pool can be had."""
+        self.open(MODEL_PAGE)
+
     @aio.async_slot
-    async def open(self) -> None:
-        """One dialog at a time."""
+    async def open(self, page: str = WINDOW_PAGE) -> None:
+        """One dialog at a time, at this page of it."""
         state = self._host.state
         outlook = await asyncio.to_thread(self._planner.outlook, state.path)
         if self._window.findChild(SettingsDialog) is not None:
@@ -47,6 +51,7 @@ class SettingsControl(QObject):
             model_has_own=own,
             hub=form,
         )
+        dialog.show_page(page)
         if await aio.finished(dialog):
             self._preferences.replace(dialog.value(self._preferences.current))
             if self._hub is not None and form is not None:

@@ -3,25 +3,28 @@
 import dataclasses
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QDialog,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from app.chat.model_state import ModelState
 from app.settings import OWN_NUMBERS, Settings
 from app.sizing.planner import NO_OUTLOOK, Outlook
-from app.ui import geometry, theme
+from app.ui import geometry
 from app.ui.fields import Form, Item
-from app.ui.form_page import form_page
+from app.ui.form_page import buttons
 from app.ui.hub_form import HubForm
-from app.ui.plain import Label, one_line
+from app.ui.plain import one_line
 from app.ui.sampling_form import SamplingForm
+from app.ui.sections import Sections
 from app.ui.settings_profile import ProfileForm
 
 LOAD_FIELDS = ("profile", *OWN_NUMBERS, "threads", "gpu_layers", "pace", "disk_megabytes")
 """What a model gets when it is loaded: a change counts from the next load on."""
+
+WINDOW_PAGE = "Window"
+MODEL_PAGE = "Model"
+HUB_PAGE = "Model hub"
+ANSWERS_PAGE = "Answers"
+SAMPLING_PAGE = "Sampling"
 
 WINDOW_ITEMS = (
     Item("theme", "Theme", choices=("As the system", "Light", "Dark")),
@@ -98,8 +101,9 @@ class SettingsDialog(QDialog):
             free=settings.sampling_open,
         )
         self._hub = hub
+        self._sections = Sections(self)
         self._lay_out(own_of=model.name if model_has_own else "")
-        geometry.fit_dialog(self, 560, 640)
+        geometry.fit_dialog(self, 720, 600)
 
     def value(self, base: Settings) -> Settings:
         """`base` with everything that is in the dialog."""
@@ -119,9 +123,20 @@ class SettingsDialog(QDialog):
             )
         return self._profile.value(changed)
 
+    def show_page(self, name: str) -> None:
+        """Turn to this page."""
+        self._sections.show_page(name)
+
     def accept(self) -> None:
-        if not self._sampling.refuses() and not (self._hub is not None and self._hub.refuses()):
-            super().accept()
+        """Save; where something cannot be used, its page is turned to instead, and it says so."""
+        checked = ((SAMPLING_PAGE, self._sampling), (HUB_PAGE, self._hub))
+        for page, form in checked:
+            if form is not None and form.refuses():
+                self._sections.show_page(page)
+                # Once more, for a field that is not shown takes no keyboard.
+                form.refuses()
+                return
+        super().accept()
 
     def done(self, code: int) -> None:
         if self._hub is not None:
@@ -134,28 +149,14 @@ class SettingsDialog(QDialog):
             counts = (
                 f"{one_line(own_of, 40)} has load settings of its own; these count for the others."
             )
-        column = form_page(self, "settingsArea", theme.GAP_3)
-        for heading, note, form in (
-            ("Window", "", self._window),
-            ("Model", counts, self._profile),
-            ("", "", self._load),
-            ("Model hub", "", self._hub),
-            ("Answers", "", self._answer),
-            ("Sampling", "", self._sampling),
-        ):
-            if form is not None:
-                add_section(column, heading, note, form)
-        column.addStretch(1)
-
-
-def add_section(column: QVBoxLayout, heading: str, note: str, form: QWidget) -> None:
-    """A heading, what there is to say about the section, and its rows; without a heading, more rows of the last one."""
-    if heading:
-        if column.count():
-            column.addSpacing(theme.GAP_3)
-        column.addWidget(Label(heading, "heading"))
-    if note:
-        words = Label(note, "quiet")
-        words.setWordWrap(True)
-        column.addWidget(words)
-    column.addWidget(form)
+        self._sections.add(WINDOW_PAGE, "", self._window)
+        self._sections.add(MODEL_PAGE, counts, self._profile, self._load)
+        if self._hub is not None:
+            self._sections.add(HUB_PAGE, "", self._hub)
+        self._sections.add(ANSWERS_PAGE, "", self._answer)
+        self._sections.add(SAMPLING_PAGE, "", self._sampling)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._sections, 1)
+        column.addWidget(buttons(self))

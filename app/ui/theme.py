@@ -355,11 +355,13 @@ QAbstractSpinBox:disabled, QLineEdit:disabled, QDialog QPlainTextEdit:disabled {
 #notice[kind="bad"] {{ background: {soft_bad}; border-color: {bad}; }}
 
 #removal {{ background: {raised}; border: 1px solid {line}; border-radius: {radius}px; }}
-#hubResults, #hubOffers, #libraryList, #folderList, #repositoryCard {{ background: {ground}; border: 0; outline: 0; }}
-#hubResults::item, #hubOffers::item, #libraryList::item, #folderList::item {{ padding: 6px 8px; border-radius: 6px; color: {text}; }}
-#hubResults::item:hover, #hubOffers::item:hover, #libraryList::item:hover, #folderList::item:hover {{ background: {raised}; }}
-#hubResults::item:selected, #hubOffers::item:selected, #libraryList::item:selected, #folderList::item:selected {{ background: {soft_accent}; color: {text}; }}
+#hubResults, #hubOffers, #libraryList, #folderList, #sectionList, #repositoryCard {{ background: {ground}; border: 0; outline: 0; }}
+#hubResults::item, #hubOffers::item, #libraryList::item, #folderList::item, #sectionList::item {{ padding: 6px 8px; border-radius: 6px; color: {text}; }}
+#hubResults::item:hover, #hubOffers::item:hover, #libraryList::item:hover, #folderList::item:hover, #sectionList::item:hover {{ background: {raised}; }}
+#hubResults::item:selected, #hubOffers::item:selected, #libraryList::item:selected, #folderList::item:selected, #sectionList::item:selected {{ background: {soft_accent}; color: {text}; }}
 #hubResults::item:disabled, #hubOffers::item:disabled {{ color: {quiet}; }}
+#sectionList {{ background: {raised}; border-right: 1px solid {line}; padding: 8px; }}
+#sectionList::item:hover, #sectionList::item:selected {{ background: {hover}; }}
 #downloadArea {{ border-top: 1px solid {line}; }}
 QProgressBar {{ background: {line}; border: 0; border-radius: 2px; }}
 QProgressBar::chunk {{ background: {accent}; border-radius: 2px; }}

@@ -106,7 +106,7 @@ class Window(QMainWindow):
         self.setCentralWidget(layout.central(self.sidebar, self.tabs, self.banner, self.status))
         self._add_commands()
         layout.order_focus(self)
-        self._advice = CacheAdvice(self.banner, self._actions["settings"].trigger)
+        self._advice = CacheAdvice(self.banner, self._settings.open_model_page)
         self._connect()
         self._poll = QTimer(self)
         self._poll.setInterval(_STATUS_MS)

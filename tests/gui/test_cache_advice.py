@@ -37,6 +37,8 @@ def test_who_asks_is_told_calmly_and_offered_what_helps(with_desk):
         assert (notice.text, notice.kind, notice.action) == (TOO_SMALL.text, "info", "Settings")
         desk.click(desk.find(QPushButton, "noticeAction"))
         await until(lambda: desk.window.findChild(QWidget, "settingsDialog"))
+        pool = desk.find(QWidget, "settingsDialog").findChild(QWidget, "setting_pool_tokens")
+        await until(pool.isVisible)
 
     with_desk(scenario)
 

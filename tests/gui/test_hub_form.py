@@ -13,6 +13,7 @@ from app.hub.tokens import Tokens
 from app.remembered import Remembered, remembered_path
 from app.settings import Settings
 from app.ui.hub_control import HubControl
+from app.ui.sections import Sections
 from tests.fake_hub import FakeHub
 from tests.fake_keychain import FakeKeychain
 from tests.gui.desk import until
@@ -46,7 +47,9 @@ def at_settings(with_desk, tmp_path):
                 await until(lambda: not desk.window.findChild(QWidget, "settingsDialog"))
                 desk.window.settings()
                 await until(lambda: desk.window.findChild(QWidget, "settingsDialog"))
-                return desk.find(QWidget, "settingsDialog")
+                dialog = desk.find(QWidget, "settingsDialog")
+                dialog.findChild(Sections).show_page("Model hub")
+                return dialog
 
             try:
                 await scenario(desk, opened)

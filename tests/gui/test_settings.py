@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
     QLineEdit,
+    QListWidget,
     QPlainTextEdit,
     QPushButton,
     QSpinBox,
@@ -113,3 +114,39 @@ def test_the_list_of_shortcuts(with_desk):
         await until(lambda: not desk.window.findChild(QWidget, "shortcutsDialog"))
 
     with_desk(scenario)
+
+
+# --- pages ---------------------------------------------------------------------------------------------------
+
+
+def test_every_page_is_reached_by_keyboard_and_shows_its_own_fields(qtbot):
+    dialog = SettingsDialog(Settings())
+    qtbot.addWidget(dialog)
+    with qtbot.waitExposed(dialog):
+        dialog.show()
+    names = dialog.findChild(QListWidget, "sectionList")
+    field_of = {
+        "Window": "setting_theme",
+        "Model": "setting_pool_tokens",
+        "Answers": "setting_system_prompt",
+        "Sampling": "setting_temperature",
+    }
+    names.setFocus()
+    for row, shown in enumerate(field_of):
+        assert names.item(row).text() == shown
+        for page, field in field_of.items():
+            assert dialog.findChild(QWidget, field).isVisible() is (page == shown)
+        QTest.keyClick(names, Qt.Key.Key_Down)
+
+
+def test_what_cannot_be_used_is_shown_with_its_page(qtbot):
+    dialog = SettingsDialog(Settings())
+    qtbot.addWidget(dialog)
+    with qtbot.waitExposed(dialog):
+        dialog.show()
+    wrong = dialog.findChild(QLineEdit, "setting_logit_bias")
+    QTest.keyClicks(wrong, "no token")
+    QTest.mouseClick(dialog.findChild(QPushButton, "saveButton"), Qt.MouseButton.LeftButton)
+    assert dialog.isVisible()
+    assert wrong.isVisible()
+    assert dialog.focusWidget() is wrong

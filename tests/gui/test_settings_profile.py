@@ -13,6 +13,7 @@ from app.sizing.compute import Part
 from app.sizing.footprint import Footprint, Layer
 from app.sizing.machine import Machine
 from app.sizing.planner import Outlook
+from app.ui.sections import Sections
 from app.ui.settings_dialog import SettingsDialog
 from tests.gui.desk import until
 
@@ -30,6 +31,7 @@ def dialog(qtbot):
         made = SettingsDialog(settings, outlook=outlook, model=ModelState(name="A model"))
         qtbot.addWidget(made)
         made.show()
+        made.findChild(Sections).show_page("Model")
         return made
 
     return make

@@ -23,6 +23,7 @@ from app.ui.chat_settings_dialog import ChatSettingsDialog
 from app.ui.commands import ShortcutsDialog
 from app.ui.message_frame import Verb
 from app.ui.plain import ElidedLabel
+from app.ui.sections import Sections
 from app.ui.settings_dialog import SettingsDialog
 from app.ui.transcript import Transcript
 from tests.fakes import FakeModelHost
@@ -117,7 +118,7 @@ def outside(child, root):
     return not scrolled and not root.rect().contains(area)
 
 
-SCROLLED = ("settingsArea", "chatSettingsArea", "shortcutsArea", "transcript", "chatTabBar")
+SCROLLED = ("sectionArea", "chatSettingsArea", "shortcutsArea", "transcript", "chatTabBar")
 
 
 def parents(child):
@@ -191,7 +192,11 @@ def test_no_dialog_is_cut(sized, qtbot, points):
             dialog.show()
         assert dialog.screen().availableGeometry().size().width() >= dialog.width()
         assert dialog.screen().availableGeometry().size().height() >= dialog.height()
-        assert cut_off(dialog) == []
+        sections = dialog.findChild(Sections)
+        for page in sections.names if sections else [None]:
+            if page:
+                sections.show_page(page)
+            assert cut_off(dialog) == []
         dialog.close()
 
 

@@ -135,7 +135,11 @@ class Window:
         end = self._waiting[chat] = asyncio.get_running_loop().create_future()
         if not await self.service.send(chat, text):
             return Outcome()  # nothing to send: the button says so
-        answer = await end
+        try:
+            answer = await end
+        finally:
+            # Who has lost patience is told nothing any more.
+            self._waiting.pop(chat, None)
         if answer.status is Status.DONE:
             return Outcome()
         return Outcome(

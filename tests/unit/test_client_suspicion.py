@@ -36,3 +36,11 @@ def test_a_request_that_wrote_is_cleared() -> None:
     writer.deaths = 0
     assert judge([writer, reader]) is reader
     assert judge([]) is None
+
+
+def test_who_came_later_is_not_confused_with_the_one_on_trial() -> None:
+    on_trial, first, later = Accused(), Accused(), Accused()
+    assert judge([on_trial, first]) is None
+    assert judge([on_trial, first, later]) is None
+    first.active = False
+    assert judge([on_trial, first, later]) is on_trial

@@ -91,6 +91,32 @@ def test_what_is_asked_while_a_long_text_is_counted_comes_in_between() -> None:
     run(scenario())
 
 
+def test_a_long_draft_that_grows_is_counted_where_it_is_new() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        draft = " ".join(map(str, range(5_000)))
+        for typed in ("", " and", " and more"):
+            before = len(made.link.sent)
+            count = begin(made.client.count(draft + typed))
+            await turns()
+            while not count.done():
+                made.reply((Tokenized, 10))
+                await turns()
+            asked = [one.text for one in made.link.sent[before:] if isinstance(one, Tokenize)]
+            if typed:
+                (last,) = asked
+                assert (draft + typed).endswith(last)
+            else:
+                assert "".join(asked) == draft
+                parts = len(asked)
+            assert await count == 10 * parts
+        assert parts > 2
+        await made.client.stop()
+
+    run(scenario())
+
+
 def test_a_count_that_nobody_waits_for_any_more_goes_no_further() -> None:
     async def scenario() -> None:
         made = Made()

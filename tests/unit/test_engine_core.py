@@ -274,6 +274,28 @@ def test_waiting_requests_are_told_their_place_once() -> None:
     assert places == [(1, 1), (2, 2), (2, 1)]
 
 
+def test_who_waited_is_told_to_begin_before_the_decode_that_it_is_in() -> None:
+    """Should that decode be the engine's last, then who was in it is known."""
+    backend = FakeBackend(cells=400, sequences=2)
+    begun: list[tuple[tuple[int, ...], int]] = []
+    engine = Engine(
+        backend,
+        most_running=4,
+        clock=Clock(),
+        new_seed=lambda: 3,
+        on_begin=lambda ids: begun.append((ids, backend.decodes)),
+    )
+    run = Run(engine)
+    decodes: dict[int, int] = {}
+    for number in range(3):
+        engine.submit(request(number, (number + 1,) * 3, limit=6))
+    while engine.has_work:
+        before = backend.decodes
+        for told in run.step().reading:
+            decodes.setdefault(told.request_id, before)
+    assert begun == [((1,), decodes[1]), ((2,), decodes[2])]
+
+
 def test_counters_tell_of_all_of_it() -> None:
     """Rows and steps, tokens read, reused and written, cells, ids, and the wait in the queue."""
     # Two ids to work with, so that the third request waits; each look at the clock is a millisecond.
