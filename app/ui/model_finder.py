@@ -81,12 +81,10 @@ class ModelFinder(QObject):
     def open(self) -> None:
         """Show the dialog, or bring it forward."""
         if self._dialog is None:
-            view = self._view()
             self._dialog = ModelDialog(
-                self._sources.hub, self._sources.recommended, view, self._window
+                self._sources.hub, self._sources.recommended, self._view, self._window
             )
             self._dialog.use_wanted.connect(self._use)
-            view.use_wanted.connect(self._use_file)
             self._dialog.finished.connect(self._closed)
             self._look()
             self._timer.start()
@@ -98,6 +96,7 @@ class ModelFinder(QObject):
         view.load_settings_wanted.connect(self._ask_load)
         view.folders_wanted.connect(self._ask_folders)
         view.renamed.connect(self._control.retitle)
+        view.use_wanted.connect(self._use_file)
         self._load.changed.connect(view.look)
         return view
 
