@@ -55,14 +55,6 @@ class QuietLog:
         pass
 
 
-@pytest.fixture(scope="module")
-def files(tiny_files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One of each kind, and one with a mixture of experts."""
-    path = tmp_path_factory.mktemp("experts") / "experts.gguf"
-    tiny_models.experts(path)
-    return {**tiny_files, "experts": path}
-
-
 @pytest.mark.parametrize(
     ("pool", "sequences", "batch", "kv_type"),
     [
@@ -75,7 +67,7 @@ def files(tiny_files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory)
 @pytest.mark.parametrize("kind", [*tiny_models.KINDS, "experts"])
 def test_the_pool_and_the_buffers_take_what_was_foreseen(
     api: Any,
-    files: dict[str, Path],
+    tiny_files: dict[str, Path],
     native_log: list[str],
     kind: str,
     pool: int,
@@ -83,7 +75,7 @@ def test_the_pool_and_the_buffers_take_what_was_foreseen(
     batch: int,
     kv_type: KvType,
 ) -> None:
-    path = files[kind]
+    path = tiny_files[kind]
     foreseen = read_footprint(path)
     params = LoadParams(str(path), pool, sequences, batch, threads=1, kv_type=kv_type)
     cells, buffers, backend = taken(api, path, native_log, params)
