@@ -4,8 +4,9 @@ A closed tab's chat goes on with its answer; only a turn that still waits is sto
 later that nobody looks at.  A deletion is carried out when its notice goes, or when the window closes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
@@ -103,7 +104,9 @@ class Workspace(QObject):
         ids, front = await self._store.open_tabs()
         if not tabs and ids:
             self._closed = [(key, place) for place, key in enumerate(ids)]
-            self._banner.post(Notice(_LEFT_CLOSED, "info", "Open them", act=self._reopen_all))
+            self._banner.post(
+                Notice(_LEFT_CLOSED, "info", "Open them", act=partial(self._open_all, ids))
+            )
             ids = ()
         known = [(place, key) for place, key in enumerate(ids) if self._model.conversation(key)]
         self._tabs.blockSignals(True)
@@ -160,10 +163,9 @@ class Workspace(QObject):
                 aio.spawn(self.new())
             return
 
-    def _reopen_all(self) -> None:
-        for conversation_id, _ in self._closed:
+    def _open_all(self, ids: Sequence[int]) -> None:
+        for conversation_id in ids:
             self.open(conversation_id)
-        self._closed = []
 
     def _have_one(self) -> None:
         if not self._tabs.count() and not self._restoring:
