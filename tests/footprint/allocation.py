@@ -72,6 +72,9 @@ class Allocator:
         make.argtypes = [ctypes.c_void_p, _FILL, ctypes.c_void_p, type(params)]
         make.restype = self._api.llama_model_p_ctypes
         params.no_alloc = simulated
+        # Of a machine with a graphics card too, the processor's.
+        no_devices = (ctypes.c_void_p * 1)(None)
+        params.devices = ctypes.addressof(no_devices)
         facts = read(str(head).encode(), _HeadOnly(True, None))
         model = make(facts, self._leave, None, params)
         free(facts)
