@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.llama import NativeLog
 from app.settings import KvType
 from app.sizing.footprint import Footprint
 
@@ -78,9 +79,12 @@ class Allocator:
         facts = read(str(head).encode(), _HeadOnly(True, None))
         model = make(facts, self._leave, None, params)
         free(facts)
-        assert model, "".join(self._lines[-5:])
-        yield model
-        self._api.llama_model_free(model)
+        try:
+            assert model, "".join(self._lines[-5:])
+            yield model
+            self._api.llama_model_free(model)
+        finally:
+            NativeLog(self._api)  # llama.cpp may speak again when this listener is gone
 
     def taken(self, model: Any, footprint: Footprint, setting: Setting) -> Taken:
         """For a context of this model."""
