@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from app import __version__, paths
+from app import __version__, environment, paths
 from app.bench import arguments as bench_arguments
 from app.cli import doctor, models, selftest, serve
 
@@ -27,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     multiprocessing.freeze_support()
     _give_streams()
     chosen = parser().parse_args(arguments)
+    given = environment.taken()
     if chosen.command == "serve":
         return serve.run(chosen)
     if chosen.command == "doctor":
@@ -34,14 +35,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.command == "selftest":
         return selftest.run()
     if chosen.command == "models":
-        return models.run(chosen)
+        return models.run(chosen, given)
     if chosen.command == "bench":
         from app.bench import command
 
         return command.run(chosen)
     from app.main import run_window
 
-    return run_window(chosen.window_model)
+    return run_window(chosen.window_model, given)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -7,8 +7,9 @@ closes, the lock is given back.  Neither Qt nor llama.cpp is imported by importi
 
 import asyncio
 import logging
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-def run_window(model_path: str | None) -> int:
+def run_window(model_path: str | None, environment: Mapping[str, str] = os.environ) -> int:
     """Show the window until it is closed; the process's exit code.
 
-    `model_path` is loaded at once.  Where a window on the same data folder is open already, that one comes
+    `model_path` is loaded at once; `environment` is what the program was started with.  Where a window on the same data folder is open already, that one comes
     forward instead.
     """
     from app.ui import display
@@ -60,19 +61,19 @@ def run_window(model_path: str | None) -> int:
             print(refusal.words, file=sys.stderr)  # noqa: T201
         return refusal.exit_code
     try:
-        return _run(instance, model)
+        return _run(instance, model, environment)
     finally:
         instance.release()
 
 
-def _run(instance: "SingleInstance", model: str) -> int:
+def _run(instance: "SingleInstance", model: str, environment: Mapping[str, str]) -> int:
     log.start("app")
     loaded = settings.load(settings.settings_path())
     application = _application(loaded.settings)  # kept until the session is over
     from app.ui import aio
 
     try:
-        return aio.run(_session(instance, loaded, model))
+        return aio.run(_session(instance, loaded, model, environment))
     finally:
         application.quit()
 
@@ -106,7 +107,12 @@ def _log_message(kind: "QtMsgType", _: "QMessageLogContext", message: str) -> No
     _log.log(logging.ERROR if serious else logging.WARNING, "Qt: %s", message)
 
 
-async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: str) -> int:
+async def _session(
+    instance: "SingleInstance",
+    loaded: settings.Loaded,
+    model: str,
+    environment: Mapping[str, str] = os.environ,
+) -> int:
     from app.chat.turns import ChatService
     from app.client import trust
     from app.client.ensemble import Ensemble
@@ -171,17 +177,21 @@ async def _session(instance: "SingleInstance", loaded: settings.Loaded, model: s
         if model:
             window.model.load(model)
         collector.watch(window.workspace.busy)
-        await _offer_models(window, preferences, remembered, end)
+        await _offer_models(window, preferences, remembered, end, environment)
         await window.closed
         await window.shut()
     return 0
 
 
 async def _offer_models(
-    window: "Window", preferences: "Preferences", remembered: Remembered, end: AsyncExitStack
+    window: "Window",
+    preferences: "Preferences",
+    remembered: Remembered,
+    end: AsyncExitStack,
+    environment: Mapping[str, str],
 ) -> None:
     """Let the window find models here and on the hub; once it is shown, for the hub's client takes long to import."""
-    hub, account = await asyncio.to_thread(_hub)
+    hub, account = await asyncio.to_thread(_hub, environment)
     end.push_async_callback(hub.close)
     from app.hub import library, recommended
     from app.hub.shelf import Shelf
@@ -200,7 +210,7 @@ async def _offer_models(
     aio.spawn(begin())
 
 
-def _hub() -> "tuple[HubService, Account]":
+def _hub(environment: Mapping[str, str]) -> "tuple[HubService, Account]":
     from app.hub.access import Access
     from app.hub.account import Account
     from app.hub.keychain import SystemKeychain
@@ -208,7 +218,7 @@ def _hub() -> "tuple[HubService, Account]":
     from app.hub.tokens import Tokens
 
     service = HubService(Access(), paths.models_dir())
-    return service, Account(service, Tokens(SystemKeychain()))
+    return service, Account(service, Tokens(SystemKeychain()), environment)
 
 
 def planned(

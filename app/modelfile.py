@@ -2,8 +2,9 @@
 
 import hashlib
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from app import paths
 from app.errors import ModelError
 
 _MAGIC = b"GGUF"
@@ -12,6 +13,12 @@ _HASHED_BYTES = 4 << 20
 _SAMPLES = 32
 _SAMPLE_BYTES = 16 << 10
 _SPLIT = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
+
+
+def title(path: str | PurePath) -> str:
+    """What the model in this file is called, where nobody has named it."""
+    name = PurePath(path).name
+    return paths.STARTER_NAME if name == paths.STARTER_FILE else PurePath(path).stem
 
 
 def check(path: Path) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import platformdirs
 
-STARTER_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+STARTER_FILE, STARTER_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf", "SmolLM2 135M"
+"""Of the small model that comes with the app: its file, and what it is called everywhere."""
 
 
 def data_dir() -> Path:

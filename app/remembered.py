@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import get_type_hints
 
-from app import paths, privatefile, settings
+from app import modelfile, paths, privatefile, settings
 from app.errors import StoreError, harmless
 from app.settings import KvType, Profile, Settings
 
@@ -88,7 +88,7 @@ class Remembered:
     def title(self, model: str | Path) -> str:
         """What it is called, where only its path is known."""
         memory = self.of(model)
-        return memory.name or memory.label or _line(Path(model).stem)
+        return memory.name or memory.label or _line(modelfile.title(model))
 
     def label(self, model: str | Path, label: str) -> None:
         """Its place calls it so; what cannot be written is told to the log alone."""

@@ -141,6 +141,13 @@ class _Writer:
         self.random(f"{prefix}ffn_up", feed, width)
         self.random(f"{prefix}ffn_down", width, feed)
 
+    def mixture(self, prefix: str, width: int, feed: int, experts: int) -> None:
+        self.ones(f"{prefix}ffn_norm", width)
+        self.random(f"{prefix}ffn_gate_inp", experts, width)
+        self.random(f"{prefix}ffn_gate_exps", experts, feed, width)
+        self.random(f"{prefix}ffn_up_exps", experts, feed, width)
+        self.random(f"{prefix}ffn_down_exps", experts, width, feed)
+
     def attention(self, prefix: str, width: int) -> None:
         for part in "qkv":
             self.random(f"{prefix}attn_{part}", width, width)
@@ -174,7 +181,18 @@ def attention(
     writer.close()
 
 
-def _llama(writer: _Writer, width: int, feed: int, layers: int) -> None:
+def experts(path: Path) -> None:
+    """Llama with a mixture of experts: of four, two are used for each token."""
+    width, feed, layers, count = 64, 96, 2, 4
+    writer = _Writer(path, "llama", width=width, layers=layers, feed=feed, speech=None)
+    writer.file.add_expert_count(count)
+    writer.file.add_expert_used_count(2)
+    writer.tokens()
+    _llama(writer, width, feed, layers, experts=count)
+    writer.close()
+
+
+def _llama(writer: _Writer, width: int, feed: int, layers: int, experts: int = 0) -> None:
     heads = width // 32
     writer.file.add_head_count(heads)
     writer.file.add_head_count_kv(heads)
@@ -184,7 +202,10 @@ def _llama(writer: _Writer, width: int, feed: int, layers: int) -> None:
         prefix = f"blk.{layer}."
         writer.ones(f"{prefix}attn_norm", width)
         writer.attention(prefix, width)
-        writer.feed_forward(prefix, width, feed)
+        if experts:
+            writer.mixture(prefix, width, feed, experts)
+        else:
+            writer.feed_forward(prefix, width, feed)
 
 
 def sliding_window(path: Path, speech: Speech | None = None) -> None:

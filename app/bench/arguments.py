@@ -23,6 +23,7 @@ DEFAULT = (
         "crowd:300:64",
         "edge:2",
         "models:2",
+        "download:300",
     ),
     *("mode:single", "mode:static", "mode:continuous"),
 )

@@ -9,13 +9,15 @@ there and did not pass its check, 130 stopped.
 
 import argparse
 import json
+import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,11 +83,11 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Do it; gives the exit code."""
+def run(arguments: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> int:
+    """Do it; gives the exit code.  `environment` is what the program was started with."""
     actions: dict[str, Callable[[argparse.Namespace], int]] = {
-        "search": search,
-        "pull": pull,
+        "search": partial(search, environment=environment),
+        "pull": partial(pull, environment=environment),
         "list": list_models,
         "remove": remove,
     }
@@ -118,7 +120,7 @@ def _sigterm_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _access() -> "Access":
+def _access(environment: Mapping[str, str]) -> "Access":
     """As the environment says, and else the settings of the window."""
     from app.hub.account import of_command
     from app.hub.keychain import SystemKeychain
@@ -127,13 +129,13 @@ def _access() -> "Access":
 
     current = settings.load(settings.settings_path()).settings
     wishes = Wishes(current.hub_endpoint, current.hub_proxy, current.hub_tokens)
-    return of_command(wishes, Tokens(SystemKeychain()), note)
+    return of_command(wishes, Tokens(SystemKeychain()), note, environment)
 
 
 # --- search --------------------------------------------------------------------------------------------------
 
 
-def search(arguments: argparse.Namespace) -> int:
+def search(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """One repository a line; nothing found is no failure."""
     from app.hub.catalog import Catalog
     from app.hub.listing import Query
@@ -144,7 +146,7 @@ def search(arguments: argparse.Namespace) -> int:
         language=arguments.language,
         licence=arguments.licence,
     )
-    catalog = Catalog(_access())
+    catalog = Catalog(_access(environment))
     try:
         found = _enough(catalog, query, arguments.limit)
     finally:
@@ -186,7 +188,7 @@ def _columns(rows: list[list[str]]) -> list[str]:
 # --- pull ----------------------------------------------------------------------------------------------------
 
 
-def pull(arguments: argparse.Namespace) -> int:
+def pull(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Download it and check it; the last line on stdout is the file to load."""
     from app.cli.checking import passes
     from app.client import trust
@@ -195,7 +197,7 @@ def pull(arguments: argparse.Namespace) -> int:
     from app.hub.download import Download
     from app.hub.transfer import SharedBucket
 
-    who = _access()
+    who = _access(environment)
     model = _find(who, arguments.repo, arguments.file)
     note(f"{model.repo}: {model.title}, {words.size(model.size)}")
     bucket = SharedBucket(arguments.limit_rate * 1000.0)

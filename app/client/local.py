@@ -56,7 +56,7 @@ class LocalModel:
         path: str = "",
         memories: Memories | None = None,
         overrides: Overrides | None = None,
-        title: Callable[[str], str] = lambda path: PurePath(path).stem,
+        title: Callable[[str], str] = modelfile.title,
         trust: Trust | None = None,
         means: Means = MEANS,
         make_room: MakeRoom | None = None,

@@ -147,9 +147,14 @@ async def _beside(work: Callable[[], _T]) -> _T:
     return await asyncio.wrap_future(on_thread(work))
 
 
-def of_command(wishes: Wishes, tokens: Tokens, note: Callable[[str], None]) -> Access:
+def of_command(
+    wishes: Wishes,
+    tokens: Tokens,
+    note: Callable[[str], None],
+    environment: Mapping[str, str] = os.environ,
+) -> Access:
     """The access of a command: waits for the keyring, and goes on without it after saying so.  Raises HubError."""
-    access = hub_access.chosen(wishes.endpoint, wishes.proxy)
+    access = hub_access.chosen(wishes.endpoint, wishes.proxy, environment)
     if access.token or access.endpoint not in wishes.kept:
         return access
     try:

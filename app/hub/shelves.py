@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from app import modelfile
 from app.hub import names
 from app.hub.names import Part
 from app.hub.places import Layout, Place
@@ -36,7 +37,7 @@ class Found:
 def look(place: Place) -> list[Found]:
     """Everything that is called a model there; none where the folder cannot be read."""
     if place.layout is Layout.STARTER:
-        return [Found(place.path.stem, (place.path,))]
+        return [Found(modelfile.title(place.path), (place.path,))]
     if place.layout is Layout.OLLAMA:
         return list(_ollama(place.path))
     found = _grouped(place.path, list(_files(place.path)))

@@ -22,6 +22,9 @@ BLOCKS = {
 }  # fmt: skip
 """Values and bytes of a block, by ggml's number of the type."""
 
+_TELLING = ("general.architecture", "general.type", "split.no")
+"""One of these keys is in every file: of a model, of what belongs to one, or of a later part of one."""
+
 _MOST_TENSORS = 65_536
 _MOST_NAME = 1024
 _MOST_DIMENSIONS = 4
@@ -44,6 +47,8 @@ class _Tensor:
 
 def problem(path: Path, header: Header) -> str:
     """Why the file cannot be whole, in words; "" where it can."""
+    if not any(key in header.values for key in _TELLING):
+        return "its head does not say what it is"
     try:
         needed = _needed(path, header)
         there = path.stat().st_size

@@ -21,6 +21,8 @@ _MOST_KEY_BYTES = 1024
 _MOST_TEXT_BYTES = 65_536
 _MOST_KEPT = 4096
 """Elements of an array of numbers that is kept: one for each layer, and never a score for each token."""
+_MOST_SIZE = 1 << 31
+_MOST_LAYERS = 1024
 _MOST_ITEMS = 4_000_000
 """Texts in all arrays together; the largest vocabularies have a sixteenth of it."""
 
@@ -62,6 +64,18 @@ class Header:
         """The whole number under `ARCHITECTURE.key`; `default` where there is none."""
         value = self.values.get(f"{self.architecture}.{key}")
         return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+    def size(self, key: str, default: int = 0) -> int:
+        """The same where it says how many: within bounds, whatever the file says."""
+        return max(0, min(self.number(key, default), _MOST_SIZE))
+
+    @property
+    def layers(self) -> int:
+        return min(self.size("block_count"), _MOST_LAYERS)
+
+    def widest(self, key: str) -> int:
+        """The largest of the sizes under `key`, of which there may be one for each layer."""
+        return max(0, min(max(self.by_layer(key, self.layers), default=0), _MOST_SIZE))
 
     def by_layer(self, key: str, layers: int, default: int = 0) -> tuple[int, ...]:
         """One whole number for each layer, from an array or from a number that holds for all."""

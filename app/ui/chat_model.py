@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from PySide6.QtCore import QObject
 
+from app import modelfile
 from app.chat.model_state import ModelPhase, ModelState
 from app.chat.turns import ChatService
 from app.ui import aio
@@ -53,7 +54,7 @@ def sentence(own: str, present: ModelState, *, gone: bool) -> tuple[str, str]:
     """What is said of a chat that goes on with `own`, and what is offered; `gone`: that file is not there any more."""
     if own in ("", *_loaded(present)):
         return "", ""
-    name = one_line(PurePath(own).stem, _NAME_LIMIT)
+    name = one_line(modelfile.title(own), _NAME_LIMIT)
     usable = present.phase in _USABLE
     action = f"Use {one_line(present.name, _ACTION_LIMIT)}" if usable else ""
     if gone:

@@ -58,8 +58,6 @@ MessageEvent = (
 class ChatTab(QWidget):
     """The page of one chat."""
 
-    starter_requested = Signal()
-    file_requested = Signal()
     model_missing = Signal()
     settings_requested = Signal(int)
     prompt_requested = Signal(int, int)
@@ -135,8 +133,6 @@ class ChatTab(QWidget):
             self.setTabOrder(before, after)
 
     def _connect(self) -> None:
-        self.empty.starter_requested.connect(self.starter_requested)
-        self.empty.file_requested.connect(self.file_requested)
         self.composer.submitted.connect(self._submit)
         self.composer.stop_requested.connect(self.stop)
         self.state_line.offer.stop_requested.connect(self.stop)

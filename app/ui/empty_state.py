@@ -5,8 +5,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.chat.model_state import ModelPhase, ModelState
+from app.paths import STARTER_NAME
 from app.ui import theme
-from app.ui.model_button import STARTER_NAME
 from app.ui.plain import Label, one_line
 from app.verdict import CHECKING
 
@@ -15,6 +15,7 @@ class EmptyState(QWidget):
     """Shown in place of a transcript without messages."""
 
     starter_requested = Signal()
+    find_requested = Signal()
     file_requested = Signal()
 
     def __init__(self, starter: bool, parent: QWidget | None = None) -> None:
@@ -27,13 +28,13 @@ class EmptyState(QWidget):
         for label in (self._title, self._sentence):
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
             label.setWordWrap(True)
-        self._starter = QPushButton(f"Chat with {STARTER_NAME}", self)
-        self._starter.setObjectName("starterButton")
-        self._starter.setAccessibleName(f"Chat with {STARTER_NAME}")
-        self._file = QPushButton("Open a model file…", self)
-        self._file.setObjectName("openModelButton")
-        self._file.setAccessibleName("Open a model file")
+        self._starter = self._button(f"Chat with {STARTER_NAME}", "starterButton")
+        self._find = self._button(
+            "Find a better model…" if starter else "Find a model…", "findModelButton"
+        )
+        self._file = self._button("Open a model file…", "openModelButton")
         self._starter.clicked.connect(self._use_starter)
+        self._find.clicked.connect(self._find_one)
         self._file.clicked.connect(self._open_file)
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         # The buttons give way (below); they must not keep the window from becoming narrow.
@@ -48,16 +49,24 @@ class EmptyState(QWidget):
         self._sentence.setText(sentence)
         choose = state.phase in (ModelPhase.NONE, ModelPhase.FAILED)
         self._starter.setVisible(choose and self._has_starter)
+        self._find.setVisible(choose)
         self._file.setVisible(choose)
-        primary = self._starter if self._has_starter else self._file
-        primary.setProperty("role", "primary")
+
+    def _button(self, text: str, name: str) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setObjectName(name)
+        button.setAccessibleName(text.removesuffix("…"))
+        return button
 
     def _lay_out(self) -> None:
         row = self._row
         row.setSpacing(theme.GAP_3)
         row.addStretch(1)
-        row.addWidget(self._starter)
-        row.addWidget(self._file)
+        primary = self._starter if self._has_starter else self._find
+        primary.setProperty("role", "primary")
+        self._file.setProperty("role", "list")
+        for button in (self._starter, self._find, self._file):
+            row.addWidget(button)
         row.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(theme.GAP_5, theme.GAP_5, theme.GAP_5, theme.GAP_5)
@@ -72,7 +81,8 @@ class EmptyState(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Buttons that have no room beside one another stand below one another."""
         super().resizeEvent(event)
-        beside = self._starter.sizeHint().width() + self._file.sizeHint().width() + theme.GAP_3
+        buttons = (self._starter, self._find, self._file)
+        beside = sum(one.sizeHint().width() + theme.GAP_3 for one in buttons if not one.isHidden())
         fits = beside <= self.contentsRect().width() - 2 * theme.GAP_5
         way = QBoxLayout.Direction.LeftToRight if fits else QBoxLayout.Direction.TopToBottom
         if way != self._row.direction():
@@ -80,6 +90,9 @@ class EmptyState(QWidget):
 
     def _use_starter(self) -> None:
         self.starter_requested.emit()
+
+    def _find_one(self) -> None:
+        self.find_requested.emit()
 
     def _open_file(self) -> None:
         self.file_requested.emit()
@@ -113,4 +126,4 @@ def _doing(state: ModelState) -> str:
 def _first_words(has_starter: bool) -> str:
     if has_starter:
         return "A small model is here already. Nothing that you write leaves this computer."
-    return "Open a GGUF file to begin. Nothing that you write leaves this computer."
+    return "Find a model, or open a GGUF file. Nothing that you write leaves this computer."

@@ -24,6 +24,7 @@ from app.hub.shelf import Shelf, Shelved, check_not_loaded
 from app.settings import Settings
 from app.sizing.machine import measure
 from app.ui import aio, theme
+from app.ui.facts_painter import FactsPainter
 from app.ui.fields import Choice
 from app.ui.local_page import LocalPage
 from app.ui.plain import Label, one_line
@@ -82,6 +83,7 @@ class LibraryView(QWidget):
         self._list.setFrameShape(QFrame.Shape.NoFrame)
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._list.setWordWrap(True)
+        self._list.setItemDelegate(FactsPainter(self._list))
         self._folders = _link("Folders…", "libraryFoldersButton", "Folders with models", self)
         self._stop = _link("Stop", "librarySameStop", "Stop looking for the same content", self)
         self._bar = QProgressBar(self)

@@ -5,11 +5,11 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from app.chat.model_state import ModelPhase, ModelState
+from app.paths import STARTER_NAME
 from app.ui import icons, theme
 from app.ui.plain import one_line, tooltip, without_mnemonics
 from app.ui.status import phase_words
 
-STARTER_NAME = "SmolLM2 135M"
 _WIDEST, _LEAST = 300, 72
 """Of the words, px at the usual scale; with less room than the least they are left to the tool tip."""
 _OTHERS = 190

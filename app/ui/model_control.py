@@ -12,15 +12,16 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app import modelfile
 from app.chat.model_port import ModelHost
 from app.chat.model_state import ModelPhase, ModelState
 from app.errors import ModelError, Unproven
+from app.paths import STARTER_NAME
 from app.settings import Settings
 from app.sizing.remedies import NOTHING_HELPS
 from app.ui import aio
 from app.ui.banner import Banner, Choice, Notice
 from app.ui.memory_help import MemoryHelp
-from app.ui.model_button import STARTER_NAME
 from app.ui.plain import one_line
 from app.ui.preferences import Preferences
 from app.ui.settings_dialog import LOAD_FIELDS
@@ -199,13 +200,13 @@ class ModelControl(QObject):
         if spares:
             self._load_now(path)
         else:
-            doing = f"loading {one_line(Path(path).stem, 60)}"
+            doing = f"loading {one_line(modelfile.title(path), 60)}"
             self._agreed(doing, "Load anyway", lambda: self._load_now(path), other=other)
 
     def _say_checking(self, path: str) -> None:
         if self._told_of_check != path:
             self._told_of_check = path
-            name = one_line(Path(path).stem, 60)
+            name = one_line(modelfile.title(path), 60)
             words = f"{name} is new here, and is checked before it is loaded."
             self._replace(Notice(words, "info", "Cancel", act=self._stop_check))
 
@@ -231,7 +232,7 @@ class ModelControl(QObject):
             act = partial(self._load_anyway, anyway)
             self._replace(Notice(why, action="Load it all the same", act=act))
             return
-        name = one_line(Path(back).stem, 32)
+        name = one_line(modelfile.title(back), 32)
         self._replace(
             Notice(why, action=f"Back to {name}", act=partial(self.load, back))
             if back
@@ -241,18 +242,18 @@ class ModelControl(QObject):
     def _load_anyway(self, path: str) -> None:
         aio.spawn(self._accept(path))
 
-    async def _offer_remedies(self, failed: ModelState, back: str) -> None:
+    async def _offer_remedies(self, failed: ModelState, words: str, back: str) -> None:
         """Say again that the model did not fit, with what can be done about it."""
         choices = await self.memory.choices(failed, self.load)
         if self._host.state != failed or self._load_notice is None:
             return
         if not choices:
-            self._say_refused(f"{failed.error} {NOTHING_HELPS}", back=back)
+            self._say_refused(f"{words} {NOTHING_HELPS}", back=back)
             return
         if back:
-            name = one_line(Path(back).stem, 32)
+            name = one_line(modelfile.title(back), 32)
             choices += (Choice(f"Back to {name}", partial(self.load, back)),)
-        self._replace(Notice(failed.error, choices=choices))
+        self._replace(Notice(words, choices=choices))
 
     def _load_now(self, path: str) -> None:
         self._replace(None)
@@ -294,10 +295,12 @@ class ModelControl(QObject):
         elif state.phase is ModelPhase.FAILED:
             back = self._good if self._good != state.path else ""
             anyway = state.path if state.unproven else ""
-            words = state.error or "The model could not be loaded."
+            words = state.error
+            if self._busy() or not words:  # the chats that have waited for it tell why
+                words = f"{one_line(state.name, 60) or 'The model'} could not be loaded."
             self._say_refused(words, back=back, anyway=anyway)
             if state.short_of is not None:
-                aio.spawn(self._offer_remedies(state, back))
+                aio.spawn(self._offer_remedies(state, words, back))
         elif state.error:
             self._replace(Notice(state.error))
 

@@ -1,7 +1,7 @@
 """Find and download models: what is recommended here, the hub's search, one repository's page, and the downloads."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -28,6 +28,7 @@ from app.hub.standing import Row
 from app.ui import aio, geometry, theme
 from app.ui.card_view import readable
 from app.ui.download_list import DownloadList
+from app.ui.facts_painter import FactsPainter
 from app.ui.hub_filters import HubFilters
 from app.ui.hub_search import HubSearch
 from app.ui.library_view import LibraryView
@@ -50,13 +51,14 @@ class ModelDialog(QDialog):
         self,
         hub: Hub,
         recommended: Sequence[Recommended],
-        library: LibraryView,
+        make_library: Callable[[], LibraryView],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("modelDialog")
         self.setWindowTitle("Models")
-        self._hub, self._recommended, self.library = hub, recommended, library
+        self._hub, self._recommended, self._make_library = hub, recommended, make_library
+        self._library: LibraryView | None = None
         self._parts = Segments(
             {"modelsOnHub": "Find models", "modelsHere": "On this computer"}, "Models", self
         )
@@ -75,6 +77,7 @@ class ModelDialog(QDialog):
         self.results.setFrameShape(QFrame.Shape.NoFrame)
         self.results.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.results.setWordWrap(True)
+        self.results.setItemDelegate(FactsPainter(self.results))
         self._heading = Label("", "quiet", self)
         self._heading.setObjectName("hubHeading")
         self._heading.setWordWrap(True)
@@ -89,6 +92,14 @@ class ModelDialog(QDialog):
         geometry.fit_dialog(self, 980, 700)
         self._show_recommended()
         self.field.setFocus()
+
+    @property
+    def library(self) -> LibraryView:
+        """Of the models on this computer; made when somebody turns to it, so that the dialog is there sooner."""
+        if self._library is None:
+            self._library = self._make_library()
+            self._stack.addWidget(self._library)
+        return self._library
 
     # --- layout ----------------------------------------------------------------------------------------------
 
@@ -124,7 +135,6 @@ class ModelDialog(QDialog):
         on_hub.addLayout(middle, 1)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(finding)
-        self._stack.addWidget(self.library)
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.GAP_5, theme.GAP_4, theme.GAP_5, theme.GAP_4)
         column.setSpacing(theme.GAP_3)
@@ -164,13 +174,16 @@ class ModelDialog(QDialog):
         self.search.cancel()
         self._stop(self._opening)
         self._stop(self._fitting)
-        self.library.stop()
+        if self._library is not None:
+            self._library.stop()
         super().done(code)
 
     def _turn_to(self, part: int) -> None:
-        self._stack.setCurrentIndex(part)
         if part:
+            self._stack.setCurrentWidget(self.library)
             self.library.look()
+        else:
+            self._stack.setCurrentIndex(part)
 
     # --- the list --------------------------------------------------------------------------------------------
 

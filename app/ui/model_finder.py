@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.chat.model_state import ModelPhase
@@ -42,7 +42,12 @@ class Sources:
 
 
 class ModelFinder(QObject):
-    """Lives as long as the window: a download that ends while the dialog is closed is told in the banner."""
+    """Lives as long as the window: a download that ends while the dialog is closed is told in the banner.
+
+    `used`: the user has chosen a model to chat with, and nothing stands before the window any more.
+    """
+
+    used = Signal()
 
     def __init__(
         self,
@@ -60,6 +65,8 @@ class ModelFinder(QObject):
         self._window = window
         self._dialog: ModelDialog | None = None
         self._states: dict[str, State] = {}
+        self._used: set[str] = set()
+        """Downloads that the user has begun to chat with."""
         menu = LocalModelsMenu(sources.shelf, button)
         menu.chosen.connect(control.load)
         control.memory.look_in(sources.shelf, self.open)
@@ -74,12 +81,10 @@ class ModelFinder(QObject):
     def open(self) -> None:
         """Show the dialog, or bring it forward."""
         if self._dialog is None:
-            view = self._view()
             self._dialog = ModelDialog(
-                self._sources.hub, self._sources.recommended, view, self._window
+                self._sources.hub, self._sources.recommended, self._view, self._window
             )
             self._dialog.use_wanted.connect(self._use)
-            view.use_wanted.connect(self._use_file)
             self._dialog.finished.connect(self._closed)
             self._look()
             self._timer.start()
@@ -91,6 +96,7 @@ class ModelFinder(QObject):
         view.load_settings_wanted.connect(self._ask_load)
         view.folders_wanted.connect(self._ask_folders)
         view.renamed.connect(self._control.retitle)
+        view.use_wanted.connect(self._use_file)
         self._load.changed.connect(view.look)
         return view
 
@@ -151,7 +157,7 @@ class ModelFinder(QObject):
         why = await self._control.examine(str(row.path))
         if why is not None and not isinstance(why, Unproven):
             self._banner.post(Notice(f"{name} is downloaded, and cannot be used. {why}"))
-        elif why is not None or self._dialog is None:
+        elif row.key not in self._used and (why is not None or self._dialog is None):
             words = f"{name} is downloaded. {why or ''}".strip()
             self._banner.post(Notice(words, "info", "Chat with it", act=lambda: self._use(row.key)))
 
@@ -164,11 +170,11 @@ class ModelFinder(QObject):
     def _use(self, key: str) -> None:
         for row in self._sources.hub.downloads.rows():
             if row.key == key and row.state is State.DONE:
-                self._control.load(str(row.path))
-                if self._dialog is not None:
-                    self._dialog.accept()
+                self._used.add(key)
+                self._use_file(str(row.path))
 
     def _use_file(self, path: str) -> None:
         self._control.load(path)
         if self._dialog is not None:
             self._dialog.accept()
+        self.used.emit()

@@ -18,6 +18,7 @@ from app.hub.offers import Offer, choose
 from app.hub.remote import RemoteModel
 from app.ui import theme
 from app.ui.card_view import CardView
+from app.ui.facts_painter import FactsPainter
 from app.ui.plain import ElidedLabel, Label
 
 _OFFERS_HEIGHT = 150
@@ -46,6 +47,8 @@ class ModelPage(QWidget):
         self._offers.setFrameShape(QFrame.Shape.NoFrame)
         self._offers.setFixedHeight(theme.px(_OFFERS_HEIGHT))
         self._offers.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._offers.setWordWrap(True)
+        self._offers.setItemDelegate(FactsPainter(self._offers))
         self._offers.currentRowChanged.connect(self._changed)
         self._button = QPushButton("Download", self)
         self._button.setObjectName("downloadButton")

@@ -90,7 +90,7 @@ class StateLine(QWidget):
         # What waits unread elsewhere is read here, and needs no words.
         unread = self._turn.state is TabState.DONE_UNREAD
         shown = states.IDLE if unread else self._turn
-        self._say(states.sentence(shown), shown, states.offer(shown))
+        self._say(states.brief(shown), shown, states.offer(shown))
 
     def _say(self, words: str, turn: TurnState, offer: str = "") -> None:
         """Show the words, or in their place the offer."""

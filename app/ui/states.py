@@ -1,5 +1,8 @@
 """What a turn's state is called: the one place for its words, in tabs, list and state line."""
 
+import re
+from dataclasses import replace
+
 from app.chat.events import TurnState
 from app.chat.models import TabState
 
@@ -50,7 +53,7 @@ def looks_like(one: TurnState, other: TurnState) -> bool:
 
 
 def sentence(turn: TurnState) -> str:
-    """For the state line, for tool tips and for screen readers."""
+    """For tool tips and for screen readers."""
     match turn.state:
         case TabState.WAITING:
             if turn.place:
@@ -72,6 +75,13 @@ def sentence(turn: TurnState) -> str:
             return f"Failed: {turn.error}" if turn.error else "Failed"
         case TabState.IDLE:
             return ""
+
+
+def brief(turn: TurnState) -> str:
+    """For the state line: of a failure, which the answer tells whole, its first sentence."""
+    if turn.state is not TabState.FAILED:
+        return sentence(turn)
+    return sentence(replace(turn, error=re.split(r"(?<=[.!?])\s", turn.error, maxsplit=1)[0]))
 
 
 def offer(turn: TurnState) -> str:

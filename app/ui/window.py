@@ -42,6 +42,7 @@ from app.ui.prompt_control import PromptControl
 from app.ui.scheme import Scheme
 from app.ui.settings_control import SettingsControl
 from app.ui.sidebar import Sidebar
+from app.ui.start_mark import StartMark
 from app.ui.status import StatusLine
 from app.ui.tab_keys import TabKeys
 from app.ui.tabs import ChatTabs
@@ -88,7 +89,7 @@ class Window(QMainWindow):
             preferences,
             self.banner,
             starter,
-            self._busy_count,
+            lambda model: len(self.workspace.busy(model)),
             MemoryHelp(self._planner, preferences),
             self,
         )
@@ -96,7 +97,9 @@ class Window(QMainWindow):
         self.links = LinkOffer(self.banner, self)
         self.model_button = ModelButton(starter is not None, self)
         self._finder: ModelFinder | None = None
+        self._wants_finder = False
         self.pulse = Pulse(self)
+        self._mark = StartMark(store, self)
         self._switch = ModelSwitch(chat, self.workspace.front_model, self)
         self._tab_keys = TabKeys(self.tabs, self.focusComposer, self)
         self._scheme = Scheme(preferences, self)
@@ -119,8 +122,9 @@ class Window(QMainWindow):
         if place is not None and place.maximized:
             self.setWindowState(self.windowState() | Qt.WindowState.WindowMaximized)
         self.sidebar.setVisible(self._preferences.current.sidebar_visible)
-        await self.workspace.restore()
+        await self.workspace.restore(tabs=await self._mark.set())
         self.show()
+        self._mark.shown()
         aio.spawn(self._ask_for_motion())
         if self.workspace.front is not None:
             self.workspace.front.focus_composer()
@@ -133,6 +137,9 @@ class Window(QMainWindow):
         self._finder = ModelFinder(
             sources, self.model, self.model_button, self.banner, load, self._preferences, self
         )
+        self._finder.used.connect(self.focusComposer)
+        if self._wants_finder:  # somebody was quicker
+            self._finder.open()
 
     async def shut(self) -> None:
         """Keep what shall be there the next time; to be called once, after `closed`."""
@@ -143,7 +150,12 @@ class Window(QMainWindow):
             self._finder.shut()
         for dialog in self.findChildren(QDialog):
             dialog.reject()
-        for step in (self._keep_geometry, self.workspace.shut, self._preferences.save):
+        for step in (
+            self._keep_geometry,
+            self.workspace.shut,
+            self._preferences.save,
+            self._mark.unset,
+        ):
             try:
                 await step()
             except AppError as error:
@@ -243,8 +255,9 @@ class Window(QMainWindow):
         tab = ChatTab(
             conversation, self._chat, starter=self._starter is not None, model=self._host.state
         )
-        tab.starter_requested.connect(self.model.use_starter)
-        tab.file_requested.connect(self.model.choose_file)
+        tab.empty.starter_requested.connect(self.model.use_starter)
+        tab.empty.find_requested.connect(self.findModels)
+        tab.empty.file_requested.connect(self.model.choose_file)
         tab.model_missing.connect(self.model.say_missing)
         tab.link_activated.connect(self.links.offer)
         tab.settings_requested.connect(self._ask_chat_settings)
@@ -317,6 +330,7 @@ class Window(QMainWindow):
         self.model.choose_file()
 
     def findModels(self) -> None:
+        self._wants_finder = self._finder is None
         if self._finder is not None:
             self._finder.open()
 
@@ -353,14 +367,10 @@ class Window(QMainWindow):
     async def _rename(self, conversation_id: int, title: str) -> None:
         await self._chat.rename(conversation_id, title)
 
-    def _busy_count(self, model: str) -> int:
-        return len(self.workspace.busy(model))
-
     def _show_front(self) -> None:
         front = self.workspace.front
         self.sidebar.list.select(front.id if front else None)
-        if front is not None:
-            self._host.show(front.conversation.model)
+        self._host.show(front.conversation.model if front else "")
         title = one_line(self.workspace.title(front.id), 80) if front else ""
         self.setWindowTitle(f"{title} — Tutti" if title else "Tutti")
 

@@ -4,8 +4,9 @@ A closed tab's chat goes on with its answer; only a turn that still waits is sto
 later that nobody looks at.  A deletion is carried out when its notice goes, or when the window closes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
@@ -32,6 +33,7 @@ from app.ui.throttle import Throttle
 UNDO_SECONDS = 10.0
 _SAVE_MS = 500
 _CLOSED_LIMIT = 50
+_LEFT_CLOSED = "Tutti ended during its last start. The chats that were open then are closed now; they are in the list."
 
 TabFactory = Callable[[Conversation], ChatTab]
 
@@ -101,10 +103,16 @@ class Workspace(QObject):
 
     # --- open and close --------------------------------------------------------------------------------------
 
-    async def restore(self) -> None:
-        """Show the list and the tabs of the last time, or one new chat."""
+    async def restore(self, *, tabs: bool = True) -> None:
+        """Show the list and the tabs of the last time, or one new chat; the `tabs` may have to be left closed."""
         self._model.set_conversations(await self._chat.conversations())
         ids, front = await self._store.open_tabs()
+        if not tabs and ids:
+            self._closed = [(key, place) for place, key in enumerate(ids)]
+            self._banner.post(
+                Notice(_LEFT_CLOSED, "info", "Open them", act=partial(self._open_all, ids))
+            )
+            ids = ()
         known = [(place, key) for place, key in enumerate(ids) if self._model.conversation(key)]
         self._tabs.blockSignals(True)
         for _, key in known:
@@ -159,6 +167,10 @@ class Workspace(QObject):
             else:
                 aio.spawn(self.new())
             return
+
+    def _open_all(self, ids: Sequence[int]) -> None:
+        for conversation_id in ids:
+            self.open(conversation_id)
 
     def _have_one(self) -> None:
         if not self._tabs.count() and not self._restoring:

@@ -3,6 +3,8 @@
 python -m tests.cases.app_to_kill stream MODEL    five chats, three turns each, then all five stream, in a window
                                                   that is minimised; says what is seen, and when it comes forward
 python -m tests.cases.app_to_kill look            what is there after the start; an answer is asked for again
+python -m tests.cases.app_to_kill stand           what is there as soon as the window is; then it only stands
+python -m tests.cases.app_to_kill quit            the same, and it ends in order
 """
 
 import asyncio
@@ -89,6 +91,15 @@ async def stream(window: Window) -> None:
             window.showMinimized()
 
 
+async def quit_at_once(window: Window) -> None:
+    say("shown", len(window.workspace.pages), window.banner.text())
+
+
+async def stand(window: Window) -> None:
+    await quit_at_once(window)
+    await window.closed
+
+
 def facts(message: Message, shown: str) -> list[object]:
     return [message.id, message.role, message.text, message.status, shown]
 
@@ -117,4 +128,6 @@ async def look(window: Window) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(run({"stream": stream, "look": look}[sys.argv[1]]))
+    sys.exit(
+        run({"stream": stream, "look": look, "stand": stand, "quit": quit_at_once}[sys.argv[1]])
+    )

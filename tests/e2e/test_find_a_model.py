@@ -27,6 +27,7 @@ def test_search_download_pause_resume_and_chat(display: str, tmp_path: Path, mon
     assert told["model"] == str(path)
     assert told["firsts"][0] == 0
     assert told["firsts"][1] >= 39 * MIB
+    assert told["chat"].startswith("You\nSay hello.\n\nTutti\n")
     assert not [one for one in path.parent.iterdir() if ".part" in one.name]
     left = processes_of(data)
     assert not left, f"processes left behind: {left}"

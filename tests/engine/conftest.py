@@ -27,9 +27,10 @@ def api() -> Any:
 
 @pytest.fixture(scope="session")
 def tiny_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One of each kind of memory, and one with a mixture of experts."""
     folder = tmp_path_factory.mktemp("tiny")
     files = {}
-    for name, write in tiny_models.KINDS.items():
+    for name, write in {**tiny_models.KINDS, "experts": tiny_models.experts}.items():
         files[name] = folder / f"{name}.gguf"
         write(files[name])
     return files

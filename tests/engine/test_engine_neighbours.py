@@ -11,7 +11,7 @@ from tests import tiny_models
 from tests.engine.conftest import MakeRig, Rig
 from tests.replaying import assert_same_bits, family, replay, swapped
 
-KINDS = tuple(tiny_models.KINDS)
+KINDS = (*tiny_models.KINDS, "experts")
 
 
 def tokens(seed: int, count: int) -> tuple[int, ...]:

@@ -5,7 +5,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QToolButton
 
 from app.chat.model_state import EngineStatus, ModelPhase, ModelState
-from app.chat.ports import Text, Waiting
+from app.chat.models import FinishReason
+from app.chat.ports import Ended, Text, Usage, Waiting
 from app.settings import Settings
 from app.ui.status import describe
 from tests.fakes import FakeGenerator, FakeModelHost
@@ -181,6 +182,28 @@ def test_a_failed_load_says_why(with_desk):
         assert not desk.window.banner.isVisible()
 
     with_desk(scenario)
+
+
+def test_the_chat_that_waited_tells_why_and_the_notice_what_can_be_done(with_desk):
+    why = "“broken.gguf” is damaged (its head ends early). Get it again."
+
+    async def scenario(desk):
+        await desk.say("hello")
+        await until(desk.window.workspace.busy)
+        desk.host.move(phase=ModelPhase.LOADING, path="/broken.gguf", name="broken")
+        desk.host.move(phase=ModelPhase.FAILED, error=why)
+        assert desk.window.banner.text() == "broken could not be loaded."
+        assert desk.find(QPushButton, "noticeAction").text() == "Back to fake"
+        desk.generator.gate.release()
+        await desk.answered()
+        assert desk.front.transcript.plain_text().count("its head ends early") == 1
+        short = "Failed: “broken.gguf” is damaged (its head ends early)."
+        assert desk.front.state_line.text() == short
+
+    import asyncio
+
+    script = [[Ended(FinishReason.ERROR, Usage(), why)]]
+    with_desk(scenario, generator=FakeGenerator(script, gate=asyncio.Semaphore(0)))
 
 
 def test_a_file_that_is_no_model_ends_nothing(with_desk):

@@ -1,5 +1,7 @@
 """The dialog that finds and downloads models, by mouse and keyboard, over a hub that a script plays."""
 
+import asyncio
+
 import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QTextDocument
@@ -16,11 +18,14 @@ from PySide6.QtWidgets import (
 
 from app.errors import HubError, HubProblem
 from app.hub.standing import State
+from app.ui import theme
 from app.ui.card_view import CardView, readable
 from app.ui.download_list import DownloadRow
+from app.ui.facts_painter import FactsPainter
 from tests.fakes import FakeModelHost
 from tests.gui.desk import turns_of_the_loop, until
 from tests.gui.hubs import FakeHub, sources
+from tests.gui.test_model import without_model
 from tests.gui.test_names import nameless
 
 
@@ -65,6 +70,23 @@ def test_it_opens_with_what_is_recommended_and_asks_nothing(with_desk):
         assert await opened(desk) is dialog
 
     with_desk(scenario, sources=sources(hub=hub))
+
+
+def test_the_first_screen_leads_to_it_also_before_the_hub_is_there(with_desk):
+    async def scenario(desk):
+        button = desk.find(QPushButton, "findModelButton")
+        await until(button.isVisible)
+        assert button.text() == "Find a better model…"
+        desk.click(button)
+        await turns_of_the_loop()
+        assert desk.window.findChild(QWidget, "modelDialog") is None
+        desk.window.offer_models(sources())
+        await until(lambda: desk.window.findChild(QWidget, "modelDialog"))
+        desk.find(QWidget, "modelDialog").reject()
+        desk.click(button)
+        await until(lambda: desk.find(QWidget, "modelDialog").isVisible())
+
+    with_desk(scenario, host=without_model())
 
 
 def test_from_search_to_chat(with_desk):
@@ -238,6 +260,32 @@ def test_a_download_that_ends_behind_a_closed_dialog_is_told(with_desk, state, e
     with_desk(scenario, sources=sources(hub=hub))
 
 
+def test_a_download_that_one_chats_with_is_not_offered_again(with_desk):
+    """Its check ends after the click; the keyboard is where the chat goes on."""
+    hub = FakeHub()
+
+    async def scenario(desk):
+        desk.host.examine_gate = asyncio.Event()
+        dialog = await opened(desk)
+        choose(part(dialog, QListWidget, "hubResults"), 0)
+        button = part(dialog, QPushButton, "downloadButton")
+        await until(button.isVisible)
+        desk.click(button)
+        main = part(dialog.findChild(DownloadRow), QPushButton, "downloadMainButton")
+        hub.downloads.move(State.DONE, 1.0)
+        await until(lambda: desk.host.examined)
+        await until(lambda: main.text() == "Chat with it")
+        desk.click(main)
+        await until(lambda: not desk.window.findChild(QWidget, "modelDialog"))
+        await until(lambda: desk.window.focusWidget() is desk.front.composer.edit)
+        desk.host.examine_gate.set()
+        await until(lambda: desk.host.loads == ["/models/o/small/m-Q4_K_M.gguf"])
+        await turns_of_the_loop()
+        assert "is downloaded" not in desk.window.banner.text()
+
+    with_desk(scenario, sources=sources(hub=hub), host=without_model())
+
+
 def test_closing_the_dialog_ends_what_was_asked(with_desk):
     hub = FakeHub()
 
@@ -268,7 +316,9 @@ def test_a_card_is_read_without_facts_markup_and_pictures():
     assert text.startswith("# Title")
     for absent in ("license", "<", "dev/zero", "dev/random", "hidden"):
         assert absent not in text
-    assert len(readable("a" * 10**6)) <= 20_001
+    assert len(readable("a" * 10**6)) <= 10_001
+    assert readable("- a\n" * 5000).count("\n") <= 300
+    assert readable("|a|b|\n|-|-|\n" + "|x|y|\n" * 3000).count("|") <= 400
 
 
 def test_a_card_loads_nothing(qtbot):
@@ -283,9 +333,35 @@ def test_a_card_loads_nothing(qtbot):
     assert not view.openExternalLinks()
 
 
+def test_a_cards_headings_are_no_larger_than_the_name_of_the_model(qtbot):
+    view = CardView()
+    qtbot.addWidget(view)
+    view.show_text("# Title\n\ntext\n\n## Part\n\ntext")
+    sizes = {
+        text: view.document().find(text).charFormat().font().pixelSize()
+        for text in ("Title", "Part")
+    }
+    assert sizes == {"Title": theme.px(theme.HEADING_PX), "Part": theme.px(theme.BODY_PX)}
+
+
+def test_a_row_has_room_for_its_name_and_all_that_is_known(qtbot):
+    rows = QListWidget()
+    qtbot.addWidget(rows)
+    rows.setItemDelegate(FactsPainter(rows))
+    rows.setWordWrap(True)
+    rows.resize(240, 300)
+    for text in ("Name", "Name\nfacts", "Name\n" + "many words " * 12, "N" * 60 + "\nfacts"):
+        rows.addItem(text)
+    rows.show()
+    one, two, wrapped, long_name = (rows.sizeHintForRow(n) for n in range(4))
+    assert one < two < wrapped
+    assert long_name > two
+    assert not rows.grab().toImage().isNull()
+
+
 def test_a_huge_or_broken_card_is_bounded(qtbot):
     view = CardView()
     qtbot.addWidget(view)
     for card in ("---\n" * 10_000, "<" * 100_000, "![" * 50_000, "<!--" * 10_000, "[a](" * 20_000):
         view.show_text(readable(card))
-        assert len(view.toPlainText()) <= 20_001
+        assert len(view.toPlainText()) <= 10_001

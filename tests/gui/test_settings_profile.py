@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QSp
 
 from app.chat.model_state import ModelState
 from app.settings import OWN_NUMBERS, Settings
+from app.sizing.compute import Part
 from app.sizing.footprint import Footprint, Layer
 from app.sizing.machine import Machine
 from app.sizing.planner import Outlook
@@ -18,7 +19,7 @@ from tests.gui.desk import until
 
 GB = 1 << 30
 MODEL = Footprint(
-    weights=GB, layers=(Layer(1024, 1024),) * 16, context=32_768, width=2048, feed=8192
+    weights=GB, layers=(Layer(1024, 1024),) * 16, context=32_768, width=2048, parts=(Part(32_768),)
 )
 USUAL = Settings()
 OUTLOOK = Outlook(MODEL, Machine(8 * GB, 4))

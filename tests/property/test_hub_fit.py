@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from app.hub.fit import Fit, Room, cost, fit
 from app.settings import KvType
+from app.sizing.compute import Part
 from app.sizing.footprint import Footprint, Layer
 from app.sizing.profiles import RESERVE
 
@@ -17,8 +18,8 @@ models = st.builds(
     window=st.sampled_from([512, 4096]),
     context=st.sampled_from([0, 512, 2048, 8192, 40_960, 1 << 20]),
     width=st.integers(64, 8192),
-    feed=st.integers(64, 32_768),
     vocabulary=st.integers(256, 262_144),
+    parts=st.builds(Part, st.integers(1000, 130_000)).map(lambda part: (part,)),
 )
 
 

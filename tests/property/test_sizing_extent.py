@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.sizing.extent import problem
 from app.sizing.header import Header
 
+LLAMA = {"general.architecture": "llama"}
 numbers = st.integers(0, 1 << 64).map(lambda n: min(n, (1 << 64) - 1)) | st.integers(0, 70_000)
 
 
@@ -23,7 +24,7 @@ def answer(data: bytes, header: Header) -> str:
 
 @given(st.binary(max_size=300), numbers, numbers)
 def test_any_bytes_get_words_or_pass(data: bytes, tensors: int, alignment: int) -> None:
-    found = answer(data, Header({"general.alignment": alignment}, tensors=tensors))
+    found = answer(data, Header({**LLAMA, "general.alignment": alignment}, tensors=tensors))
     assert tensors == 0 or found or len(data) >= tensors * 24
 
 
@@ -36,7 +37,7 @@ def test_a_file_is_whole_from_its_last_byte_on(tensors: list[tuple[tuple[int, in
         at += length * blocks
     infos += bytes(-len(infos) % 32)
     whole = infos + bytes(at)
-    header = Header(tensors=len(tensors))
+    header = Header(LLAMA, tensors=len(tensors))
     assert answer(whole, header) == ""
     cut = min(lacking, at)
     assert answer(whole[: len(whole) - cut], header).startswith("it was cut short") == (cut > 0)
@@ -58,6 +59,12 @@ def test_tensors_that_cannot_lie_so_are_named(second: tuple[bytes, tuple[int, ..
     data = b""
     for name, shape, kind, offset in ((b"a", (8,), 0, 0), second):
         data += struct.pack(f"<Q{len(name)}sI{len(shape)}QIQ", len(name), name, len(shape), *shape, kind, offset)  # fmt: skip
-    found = answer(data + bytes(-len(data) % 32) + bytes(64), Header(tensors=2))
+    found = answer(data + bytes(-len(data) % 32) + bytes(64), Header(LLAMA, tensors=2))
     assert words in found
     assert bool(found) == bool(words)
+
+
+@pytest.mark.parametrize("key", ["general.architecture", "general.type", "split.no"])
+def test_a_head_says_what_it_is_of(key: str) -> None:
+    assert answer(b"", Header({key: "x"})) == ""
+    assert answer(b"", Header({"general.name": "x"})) == "its head does not say what it is"

@@ -4,10 +4,11 @@ from dataclasses import fields, replace
 from typing import get_args
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.settings import Profile
+from app.sizing.compute import Part
 from app.sizing.footprint import Footprint, Layer
 from app.sizing.machine import Machine
 from app.sizing.profiles import RESERVE, Own, Plan, plan, shortage
@@ -26,6 +27,7 @@ layers = st.builds(
     values=st.sampled_from((0, 64, 192, 1024)),
     window=st.booleans(),
     state=st.sampled_from((0, 0, 0, 2048, 300_000)),
+    whole=st.sampled_from((True, True, True, False)),
 )
 models = st.builds(
     Footprint,
@@ -34,8 +36,8 @@ models = st.builds(
     window=st.sampled_from((0, 128, 4096)),
     context=st.sampled_from((0, 512, 8192, 131_072)),
     width=st.sampled_from((64, 576, 4096)),
-    feed=st.sampled_from((0, 1536, 14_336)),
     vocabulary=st.sampled_from((256, 49_152, 262_144)),
+    parts=st.sampled_from(((), (Part(7000),), (Part(60_000), Part(8000, 500_000)))),
 )
 machines = st.builds(Machine, free=st.integers(0, 200 * GB), cores=st.integers(1, 128))
 profiles = st.sampled_from(get_args(Profile))
@@ -114,8 +116,8 @@ def test_what_the_user_has_chosen_stays(
 def test_a_pool_is_compressed_only_where_it_can_be(
     profile: Profile, model: Footprint, machine: Machine
 ) -> None:
-    assume(not model.compressible)
-    assert plan(profile, model, machine).kv_type == "f16"
+    odd = replace(model, layers=(*model.layers, Layer(40, 40, whole=False)))
+    assert plan(profile, odd, machine).kv_type == "f16"
 
 
 SMOL = Footprint(
@@ -123,8 +125,8 @@ SMOL = Footprint(
     layers=(Layer(192, 192),) * 30,
     context=8192,
     width=576,
-    feed=1536,
     vocabulary=49_152,
+    parts=(Part(6912),),
 )
 
 
@@ -152,7 +154,9 @@ def test_a_small_model_on_some_machines(
 
 
 def test_a_large_model_takes_a_compressed_pool_before_a_smaller_one() -> None:
-    large = replace(SMOL, weights=5 * GB, layers=(Layer(1024, 1024),) * 32, width=4096, feed=14_336)
+    large = replace(
+        SMOL, weights=5 * GB, layers=(Layer(1024, 1024),) * 32, width=4096, parts=(Part(59_392),)
+    )
     roomy, tight = (plan("production", large, Machine(free * GB // 2, 8)) for free in (20, 14))
     assert (roomy.kv_type, tight.kv_type) == ("f16", "q8_0")
     assert (roomy.pool_tokens > 16_384, tight.pool_tokens) == (True, 16_384)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from app.errors import MemoryPart
 from app.settings import Profile
+from app.sizing.compute import Part
 from app.sizing.footprint import Footprint, Layer
 from app.sizing.machine import Machine
 from app.sizing.profiles import RESERVE, Own, plan
@@ -18,8 +19,8 @@ MODEL = Footprint(
     layers=(Layer(1024, 1024),) * 32,
     context=131_072,
     width=4096,
-    feed=14_336,
     vocabulary=128_256,
+    parts=(Part(59_392),),
 )
 """Of the kind that most people have: 8 billion weights, 128 KiB of pool for each token."""
 
@@ -95,7 +96,7 @@ def test_what_the_engine_has_tried_by_itself_is_not_offered() -> None:
 
 
 def test_a_pool_that_cannot_be_compressed_is_not() -> None:
-    odd = replace(MODEL, layers=(Layer(1000, 1000),) * 32)
+    odd = replace(MODEL, layers=(Layer(1000, 1000, whole=False),) * 32)
     assert RemedyKind.KV not in kinds(remedies(attempt(11, model=odd)))
     compressed = Own(pool_tokens=131_072, sequences=8, kv_type="q8_0", spill_megabytes=0)
     assert kinds(remedies(attempt(11, own=compressed))) == [RemedyKind.POOL]
@@ -132,8 +133,8 @@ models = st.builds(
     window=st.sampled_from((0, 128, 4096)),
     context=st.sampled_from((0, 512, 131_072)),
     width=st.sampled_from((64, 4096)),
-    feed=st.sampled_from((0, 14_336)),
     vocabulary=st.sampled_from((256, 262_144)),
+    parts=st.sampled_from(((), (Part(59_392),))),
 )
 attempts = st.builds(
     Attempt,

@@ -12,6 +12,7 @@ from app.__main__ import main
 from app.cli.progress import Bar, line, percent
 from app.errors import HubError, HubProblem
 from app.hub.standing import Phase, Standing
+from app.paths import STARTER_NAME
 from app.remembered import Remembered, remembered_path
 from app.settings import Settings, save, settings_path
 from tests import tiny_models
@@ -207,13 +208,14 @@ def test_what_was_pulled_is_listed_and_can_be_removed(
     assert facts["o/r/m_Q4_1"]["bytes"] == starter.stat().st_size
     assert facts["o/r/m_Q4_1"]["architecture"] == "llama"
     assert main(["models", "list", "--duplicates"]) == 0
-    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} >= {"o/r/m_Q4_1", starter.stem}  # fmt: skip
+    found = capsys.readouterr().out.splitlines()
+    assert {line.split("  ")[0] for line in found} >= {"o/r/m_Q4_1", STARTER_NAME}
     assert main(["models", "remove", "o/r"]) == 0
     assert "98" in capsys.readouterr().out
     assert not [path for path in (private_folders / "models").rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize("name", ["nothing", "SmolLM2-135M-Instruct.Q4_1"])
+@pytest.mark.parametrize("name", ["nothing", "SmolLM2-135M-Instruct.Q4_1", STARTER_NAME])
 def test_what_is_not_ours_is_not_removed(name: str, starter: Path, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     assert main(["models", "remove", name]) == 2
     assert starter.is_file()

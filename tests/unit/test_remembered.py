@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import StoreError
+from app.paths import STARTER_FILE, STARTER_NAME
 from app.remembered import LoadChoice, Memory, Remembered, choice_of
 from app.settings import Settings
 
@@ -29,6 +30,13 @@ def test_it_is_there_again_at_the_next_start(tmp_path: Path) -> None:
     again.rename("/m/sha256-ab", "x")
     again.rename("/m/sha256-ab", "")
     assert set(json.loads(path.read_text())) == {"/m/sha256-ab"}
+
+
+def test_the_starter_is_called_the_same_wherever_it_lies(tmp_path: Path) -> None:
+    known = Remembered(tmp_path / "models.json")
+    assert known.title(f"/anywhere/{STARTER_FILE}") == STARTER_NAME
+    known.rename(f"/anywhere/{STARTER_FILE}", "Mine")
+    assert known.title(f"/anywhere/{STARTER_FILE}") == "Mine"
 
 
 def test_two_programs_do_not_undo_each_other(tmp_path: Path) -> None:

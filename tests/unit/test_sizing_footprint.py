@@ -33,8 +33,8 @@ def model(architecture: str, layers: int = 6, **facts: object) -> Footprint:
 def test_heads_give_the_length_of_keys_and_values() -> None:
     assert model("llama").layers == (Layer(128, 128),) * 6
     assert model("llama", attention__head_count_kv=1).layers == (Layer(32, 32),) * 6
-    lengths = {"attention__key_length": 64, "attention__value_length": 16}
-    assert model("llama", **lengths).layers == (Layer(256, 64),) * 6
+    lengths = {"attention__key_length": 64, "attention__value_length": 32}
+    assert model("llama", **lengths).layers == (Layer(256, 128),) * 6
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,17 @@ def test_layers_without_heads_keep_a_state() -> None:
     found = model("lfm2", 4, attention__head_count_kv=(0, 4, 0, 4), shortconv__l_cache=3)
     assert found.layers == (Layer(state=256), Layer(128, 128)) * 2
     assert found.recurrent
+
+
+def test_a_layer_that_is_one_of_three() -> None:
+    ssm = {"ssm__conv_kernel": 4, "ssm__inner_size": 256, "ssm__state_size": 16}
+    facts = {"attention__head_count_kv": (0, 0, 4), "feed_forward_length": (0, 512, 0)}
+    found = model("nemotron_h", 3, **facts, **ssm)
+    assert [(layer.keys, bool(layer.state)) for layer in found.layers] == [
+        (0, True),
+        (0, False),
+        (128, False),
+    ]
 
 
 def test_a_recurrent_model_keeps_states_only() -> None:
@@ -121,7 +132,8 @@ def test_a_window_bounds_what_long_pools_cost() -> None:
 @pytest.mark.parametrize("length", [40, 16])
 def test_rows_that_cannot_be_cut_into_blocks_are_not_compressed(length: int) -> None:
     assert model("llama").compressible
-    assert not model("llama", attention__head_count_kv=1, attention__key_length=length).compressible
+    # Eight heads of 40 can be cut into blocks of 32, but not each of them.
+    assert not model("llama", attention__head_count_kv=8, attention__key_length=length).compressible
 
 
 def test_a_header_that_tells_nothing_or_nonsense_costs_its_size() -> None:

@@ -7,6 +7,7 @@ from app.bench.rows.bookkeeping import Bookkeeping
 from app.bench.rows.cancel import Cancel
 from app.bench.rows.crowd import Crowd
 from app.bench.rows.decode import Decode
+from app.bench.rows.download import Download
 from app.bench.rows.edge import Edge
 from app.bench.rows.fork import Fork
 from app.bench.rows.idle import Idle
@@ -25,7 +26,7 @@ from app.bench.rows.turns import Turns
 
 KINDS: tuple[type[Row], ...] = (
     *(Raw, Decode, Prefix, Stall, PaceRow, Turns, Pressure, Fork, Spill, Own, Idle, Bookkeeping),
-    *(Cancel, Killed, Crowd, Edge, Models, ModeRow),
+    *(Cancel, Killed, Crowd, Edge, Models, Download, ModeRow),
 )
 
 

@@ -1,0 +1,114 @@
+"""Case 70: what ends the app at its start does not end every start."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+
+from app.store.conversations import database_path, open_store
+from app.ui.start_mark import StartMark
+from tests.gui.desk import Desk, close_desk, open_desk, until
+
+ROOT = Path(__file__).parents[2]
+
+
+async def die(desk: Desk) -> None:
+    """What a kill in the middle of the start leaves: the tabs as they are, and the mark."""
+    await close_desk(desk)
+    store = await open_store(database_path())
+    await store.set_value("starting", b"1")
+    await store.close()
+
+
+async def two_chats() -> Desk:
+    desk = await open_desk()
+    await desk.say("first")
+    await desk.answered()
+    desk.control(Qt.Key.Key_T)
+    await until(lambda: len(desk.tabs) == 2)
+    await desk.say("second")
+    await desk.answered()
+    return desk
+
+
+def test_after_a_start_that_did_not_come_through_nothing_is_opened_by_itself(drive) -> None:
+    async def scenario() -> None:
+        desk = await two_chats()
+        ids = [tab.id for tab in desk.tabs]
+        await die(desk)
+
+        desk = await open_desk()
+        assert desk.window.banner.text().startswith("Tutti ended during its last start.")
+        (fresh,) = desk.tabs
+        assert fresh.id not in ids
+        listed = desk.window.sidebar.model
+        assert all(listed.conversation(key) is not None for key in ids)
+        QTest.mouseClick(desk.find(QPushButton, "noticeAction"), Qt.MouseButton.LeftButton)
+        assert [tab.id for tab in desk.tabs] == [fresh.id, *ids]
+        await until(lambda: "second" in desk.front.transcript.plain_text())
+        await close_desk(desk)
+
+        desk = await open_desk()
+        assert set(ids) <= {tab.id for tab in desk.tabs}, "after a clean run all is as before"
+        assert desk.window.banner.text() == ""
+        await close_desk(desk)
+
+    drive(scenario())
+
+
+def test_the_first_start_of_all_says_nothing(drive) -> None:
+    async def scenario() -> None:
+        desk = await open_desk()
+        assert desk.window.banner.text() == ""
+        assert await desk.store.value("starting") == b"1"
+        await close_desk(desk)
+
+    drive(scenario())
+
+
+def test_a_window_that_stands_has_come_through(with_desk) -> None:
+    async def scenario(desk: Desk) -> None:
+        mark = StartMark(desk.store, desk.window, stands_ms=0)
+        assert not await mark.set()
+        mark.shown()
+        values: list[bytes | None] = []
+
+        async def look() -> bool:
+            values.append(await desk.store.value("starting"))
+            return values[-1] == b""
+
+        while not await look():
+            assert len(values) < 10_000
+        assert await mark.set()
+
+    with_desk(scenario)
+
+
+@pytest.mark.crash
+@pytest.mark.soak
+def test_killed_as_soon_as_it_is_shown() -> None:
+    """The real program: once in order, then killed, then once more."""
+    command = [sys.executable, "-m", "tests.cases.app_to_kill"]
+    place = {"cwd": ROOT, "env": {**os.environ, "QT_QPA_PLATFORM": "offscreen"}}
+
+    def in_order() -> list[object]:
+        done = subprocess.run([*command, "quit"], capture_output=True, check=True, **place)
+        told: list[object] = json.loads(done.stdout)
+        return told
+
+    assert in_order() == ["shown", 1, ""]
+    with subprocess.Popen(
+        [*command, "stand"], stdout=subprocess.PIPE, text=True, **place
+    ) as killed:
+        assert killed.stdout is not None
+        assert json.loads(killed.stdout.readline()) == ["shown", 1, ""]
+        killed.kill()
+    shown, tabs, words = in_order()
+    assert (shown, tabs) == ("shown", 1)
+    assert str(words).startswith("Tutti ended during its last start.")
