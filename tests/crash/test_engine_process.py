@@ -20,6 +20,7 @@ from app.sampling import Sampling
 from app.wire import (
     PROTOCOL,
     Abort,
+    Begun,
     FinishReason,
     Heartbeat,
     Load,
@@ -76,7 +77,7 @@ def wait_for(pipe: "Connection[Any, Any]", kind: type[Kind]) -> Kind:
         message = pipe.recv()
         if isinstance(message, kind):
             return message
-        assert isinstance(message, Heartbeat | Progress | Step)
+        assert isinstance(message, Begun | Heartbeat | Progress | Step)
 
 
 def load(pipe: "Connection[Any, Any]", path: Path) -> Loaded:
