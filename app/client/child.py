@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Protocol
 
+from app import priority
 from app.client.clock import Clock, LoopClock, Timer
 from app.client.death import Death
 from app.client.process import PATIENCE, ChildProcess, Entry, OnDeath, OnMessage, Patience
@@ -71,14 +72,17 @@ class Child:
         *,
         on_message: OnMessage,
         on_death: OnDeath,
+        yields: int = 0,
         limits: Limits = Limits(),
         patience: Patience = PATIENCE,
         clock: Clock | None = None,
     ) -> None:
+        """`yields`: how far it gives way to this process (`app.priority`)."""
         self._entry = entry
         self._name = name
         self._on_message = on_message
         self._on_death = on_death
+        self._yields = yields
         self._limits = limits
         self._patience = patience
         self._clock: Clock = clock or LoopClock()
@@ -112,6 +116,7 @@ class Child:
             on_death=self._died,
             clock=self._clock,
             patience=self._patience,
+            yields=self._yields,
         )
         self._within(self._limits.ready, "did not start")
         return await self._greeting
@@ -228,6 +233,7 @@ async def engine_devices() -> tuple[Device, ...]:
         on_death=died,
         clock=LoopClock(),
         patience=PATIENCE,
+        yields=priority.ENGINE,
     )
     try:
         async with asyncio.timeout(Limits().ready):
@@ -240,7 +246,13 @@ async def engine_devices() -> tuple[Device, ...]:
 
 def engine_child(on_message: OnMessage, on_death: OnDeath) -> Child:
     """An engine, not started yet."""
-    return Child(_engine_entry, "engine", on_message=on_message, on_death=on_death)
+    return Child(
+        _engine_entry,
+        "engine",
+        on_message=on_message,
+        on_death=on_death,
+        yields=priority.ENGINE,
+    )
 
 
 def text_child(on_message: OnMessage, on_death: OnDeath) -> Child:
@@ -250,13 +262,20 @@ def text_child(on_message: OnMessage, on_death: OnDeath) -> Child:
         "text-worker",
         on_message=on_message,
         on_death=on_death,
+        yields=priority.TEXT_WORKER,
         limits=Limits(load=120.0),
     )
 
 
 def trial_child(on_message: OnMessage, on_death: OnDeath) -> Child:
     """The check of a file, not started yet; its load ends with `Examined`, and is not limited here."""
-    return Child(_trial_entry, "check", on_message=on_message, on_death=on_death)
+    return Child(
+        _trial_entry,
+        "check",
+        on_message=on_message,
+        on_death=on_death,
+        yields=priority.CHECK,
+    )
 
 
 def _engine_entry(connection: "Connection[Message, Message]", process_name: str) -> None:

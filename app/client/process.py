@@ -1,9 +1,9 @@
 """One child process at the level of the system: started, written to, read, reaped.
 
-Everything that may block is done on two threads of the child's own.  One starts the process and writes to it: a pipe
-that is full because the child does not read would otherwise freeze the window.  The other reads (`app.pump`) and
+Everything that may block is done on threads of the child's own.  One starts the process.  One writes to it: a pipe
+that is full because the child does not read would otherwise freeze the window.  One reads (`app.pump`) and
 reaps the process once the pipe has ended.  All callbacks come on the event loop, in the order of the messages, and
-`on_death` comes last and exactly once, whatever the end was.  Both threads have ended by then.
+`on_death` comes last and exactly once, whatever the end was.  All threads have ended by then.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
 
+from app import priority
 from app.client.clock import Clock
 from app.client.death import Death
 from app.pump import Pump
@@ -60,7 +61,9 @@ class ChildProcess:
         on_death: OnDeath,
         clock: Clock,
         patience: Patience,
+        yields: int,
     ) -> None:
+        """`yields`: how far it gives way to this process (`app.priority`)."""
         self._name = name
         self._on_message = on_message
         self._on_death = on_death
@@ -73,12 +76,16 @@ class ChildProcess:
         self._death = Death(name)
         self._doomed = False
         self._alive = threading.Event()
+        self._tried = threading.Event()
+        self._yields = yields
         ours, self._theirs = _SPAWN.Pipe()
         self._process = _SPAWN.Process(
             target=_run, args=(entry, self._theirs, name), name=name, daemon=True
         )
         self._pump = Pump(ours, self._heard, self._ended, name=f"{name}-in")
+        self._starter = threading.Thread(target=self._start, name=f"{name}-start", daemon=True)
         self._writer = threading.Thread(target=self._write, name=f"{name}-out", daemon=True)
+        self._starter.start()
         self._writer.start()
 
     @property
@@ -146,6 +153,7 @@ class ChildProcess:
                 self._on_message(item)
 
     def _finish(self, death: Death) -> None:
+        self._starter.join()
         self._writer.join()
         self._pump.join(self._patience.kill)
         self._pump.close()
@@ -162,9 +170,11 @@ class ChildProcess:
 
     # --- on the child's own threads, or on any ----------------------------------------------------------------
 
-    def _write(self) -> None:
+    def _start(self) -> None:
+        """On a thread of its own, for that stays as low as the child."""
         why = "see the log"
         try:
+            priority.lower_starter(self._yields)
             with _PROCESSES:
                 self._process.start()
                 self._alive.set()
@@ -174,6 +184,10 @@ class ChildProcess:
             self._theirs.close()
             if not self._alive.is_set():
                 self._post(Death(self._name, started=False, why=why))
+            self._tried.set()
+
+    def _write(self) -> None:
+        self._tried.wait()
         if not self._alive.is_set():
             return
         if self._doomed:

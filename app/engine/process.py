@@ -14,7 +14,7 @@ import traceback
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from app import __version__, log
+from app import __version__, log, priority
 from app.device import Device
 from app.errors import ModelError, OutOfMemory
 from app.pump import Pump
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _BEAT_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
-_NICE = 5
 _GOODBYE_SECONDS = 1.5
 """How long the states of chats may be saved when the process is to end; the app waits a little longer."""
 
@@ -60,7 +59,7 @@ def main(connection: "Connection[Message, Message]", process_name: str) -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
     log.start(process_name)
     log.capture_native(process_name)
-    _lower_priority()
+    priority.lower(priority.ENGINE)
     process = _Process(connection)
     try:
         process.run()
@@ -70,15 +69,6 @@ def main(connection: "Connection[Message, Message]", process_name: str) -> None:
         raise
     finally:
         logging.shutdown()
-
-
-def _lower_priority() -> None:
-    if sys.platform != "win32":
-        os.nice(_NICE)
-    else:
-        import psutil
-
-        psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
 
 
 class _Process:

@@ -9,13 +9,12 @@ import logging
 import os
 import queue
 import signal
-import sys
 import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app import __version__, log
+from app import __version__, log, priority
 from app.errors import ModelError
 from app.grammar.model import Constrain
 from app.pump import Pump
@@ -41,9 +40,6 @@ _log = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 1.0
 _ORPHAN_SECONDS = 2.0
-_NICENESS = 10
-"""Below the engine, so that a template that works for seconds costs its steps a quarter of one core at most; not lower,
-for at 19 a short message waited a quarter of a second while the engine was busy on all cores."""
 
 
 def main(connection: "Connection[Message, Message]", process_name: str) -> None:
@@ -52,8 +48,7 @@ def main(connection: "Connection[Message, Message]", process_name: str) -> None:
     log.capture_native(process_name)
     os.environ.setdefault("GGML_NO_BACKTRACE", "1")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is for the parent
-    if sys.platform != "win32":
-        os.nice(_NICENESS)
+    priority.lower(priority.TEXT_WORKER)
     worker = _Worker(connection, process_name)
     worker.run()
 

@@ -5,12 +5,12 @@ long before the machine suffers.  Memory is limited on Linux alone, processor ti
 the time by the clock everywhere, by the process that watches.
 """
 
-import os
 import sys
 from pathlib import Path
 
+from app import priority
+
 _GB = 1_000_000_000
-_LOWEST = 19
 _WRITTEN_BYTES = 64 << 20
 """The longest file that may be written: the logs rotate long before."""
 
@@ -32,14 +32,11 @@ def memory(size: int) -> int:
 
 def bind(size: int) -> None:
     """Put this process under the limits for a file of `size` bytes."""
+    priority.lower(priority.CHECK)
     if sys.platform == "win32":
-        import psutil
-
-        psutil.Process().nice(psutil.IDLE_PRIORITY_CLASS)
         return
     import resource
 
-    os.nice(_LOWEST)
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, _WRITTEN_BYTES)
     _lower(resource.RLIMIT_CPU, processor_seconds(size), more=5)

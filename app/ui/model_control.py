@@ -296,7 +296,7 @@ class ModelControl(QObject):
             back = self._good if self._good != state.path else ""
             anyway = state.path if state.unproven else ""
             words = state.error
-            if self._busy() or not words:  # the chats that have waited for it tell why
+            if self._busy(state.path) or not words:  # the chats that have waited for it tell why
                 words = f"{one_line(state.name, 60) or 'The model'} could not be loaded."
             self._say_refused(words, back=back, anyway=anyway)
             if state.short_of is not None:

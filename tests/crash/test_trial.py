@@ -82,7 +82,7 @@ def test_a_process_whose_user_has_gone_ends_at_once(talker: Path) -> None:
 
 SWELLS = """
 try:
-    bytearray(limits.memory(0) + 1)
+    bytearray(limits.memory(0) + (1 << 20))
 except MemoryError:
     raise SystemExit(7)
 """

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from app import priority
 from app.client import child
 from app.client.child import Child, Limits, Link, OnProgress
 from app.client.death import Death
@@ -41,7 +42,14 @@ class Watched:
     ) -> None:
         self._house = house
         self._on_message, self._on_death = on_message, on_death
-        self._child = Child(entry, name, on_message=self._heard, on_death=self._died, limits=limits)
+        self._child = Child(
+            entry,
+            name,
+            on_message=self._heard,
+            on_death=self._died,
+            yields=priority.TEXT_WORKER if entry is child._text_entry else priority.ENGINE,
+            limits=limits,
+        )
         self.name = name
         self.doom = ""
         self.ready = self.wrote = False

@@ -63,7 +63,7 @@ def test_a_megabyte_holds_up_nobody(
 
     async def scenario() -> None:
         async with opened(starter, trace, PARAMS) as (model, house):
-            witness = Witness(model, house)
+            witness = Witness(model, house, letters=False)
             for _ in range(2):
                 await witness.answer()
             alone = percentile(witness.take_times().own, 0.5)
