@@ -370,7 +370,8 @@ class Window(QMainWindow):
     def _show_front(self) -> None:
         front = self.workspace.front
         self.sidebar.list.select(front.id if front else None)
-        self._host.show(front.conversation.model if front else "")
+        _, model = self.workspace.front_model() or (0, "")
+        self._host.show(model)
         title = one_line(self.workspace.title(front.id), 80) if front else ""
         self.setWindowTitle(f"{title} — Tutti" if title else "Tutti")
 

@@ -80,7 +80,8 @@ class Workspace(QObject):
     def front_model(self) -> tuple[int, str] | None:
         """The number of the chat in front, and the model that it goes on with."""
         front = self.front
-        return None if front is None else (front.id, front.conversation.model)
+        # From the list, which hears of a change before the tab does.
+        return None if front is None else (front.id, self._model_of(front.id))
 
     @property
     def pages(self) -> tuple[ChatTab, ...]:

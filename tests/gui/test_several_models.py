@@ -53,10 +53,12 @@ def test_a_chat_that_answers_with_another_model_is_not_asked_about(with_desk, mo
     generator.model = model
 
     async def scenario(desk):
+        own = desk.host.state.path
         desk.host.move(others=(TWO,))
         await desk.say("hello")
         await until(desk.window.workspace.busy)
         await until(lambda: desk.front.conversation.model == model)
+        desk.host.show(own)  # as a tab in front does whose chat has that one
         desk.find(QAction, "ejectModelAction0").trigger()
         await turns_of_the_loop()
         assert desk.host.ejected == ([] if asks else [TWO.path])
@@ -115,3 +117,21 @@ def test_a_chat_whose_model_is_loaded_beside_has_nothing_to_say_of_it():
 def test_no_others_are_not_spoken_of():
     present = ModelState(ModelPhase.READY, name="One", device="CPU")
     assert describe(present, EngineStatus()) == "One · CPU · idle"
+
+
+def test_a_model_that_the_user_loads_beside_another_is_shown_and_stays_so(with_desk):
+    async def scenario(desk):
+        one = desk.host.state
+        desk.generator.model = one.path
+        await desk.say("hello")
+        await desk.answered()
+        await until(lambda: desk.front.conversation.model == one.path)
+        desk.host.roomy = True
+        desk.window.model.load(TWO.path)
+        await until(lambda: desk.host.loads == [TWO.path])
+        desk.host.move(phase=ModelPhase.READY, path=TWO.path, name=TWO.name, others=(one,))
+        await until(lambda: desk.front.conversation.model == TWO.path)
+        await turns_of_the_loop()
+        assert desk.host.state.path == TWO.path
+
+    with_desk(scenario)
