@@ -9,7 +9,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QMessageLogContext, QtMsgType
     from PySide6.QtWidgets import QApplication
 
-    from app.client.local import LocalModel
+    from app.client.ensemble import Ensemble
     from app.hub.account import Account
     from app.hub.service import HubService
     from app.ui.preferences import Preferences
@@ -115,7 +115,10 @@ async def _session(
 ) -> int:
     from app.chat.turns import ChatService
     from app.client import trust
+    from app.client.ensemble import Ensemble
+    from app.client.loading import MakeRoom
     from app.client.local import LocalModel
+    from app.client.memories import Memories
     from app.store.conversations import database_path, open_store
     from app.ui import aio, fatal
     from app.ui.collector import Collector
@@ -133,19 +136,31 @@ async def _session(
     remembered = await asyncio.to_thread(Remembered, remembered_path())
 
     def params(path: str) -> LoadParams:
-        found, words = planned(path, remembered.settings_for(path, preferences.current), planner)
+        found, words = planned(
+            path, remembered.settings_for(path, preferences.current), planner, host.beside(path)
+        )
         if words:
             loop.call_soon_threadsafe(window.tell, words)
         return found
 
-    host = LocalModel(
-        params,
-        path=loaded.settings.model_path,
-        states_folder=states_folder(),
-        overrides=Overrides(templates_dir()),
-        title=remembered.title,
-        trust=trust.here(),
-    )
+    def fits(path: str, beside: Sequence[str]) -> bool:
+        current = remembered.settings_for(path, preferences.current)
+        return planner.fits(path, current.profile, own_numbers(current), beside)
+
+    overrides, checked = Overrides(templates_dir()), trust.here()
+
+    def make(path: str, memories: Memories, make_room: MakeRoom) -> LocalModel:
+        return LocalModel(
+            params,
+            path=path,
+            memories=memories,
+            overrides=overrides,
+            title=remembered.title,
+            trust=checked,
+            make_room=make_room,
+        )
+
+    host = Ensemble(make, fits, path=loaded.settings.model_path, states_folder=states_folder())
     chat = ChatService(store, host, lambda: preferences.current)
     window = Window(chat, store, host, preferences, paths.starter_model(), planner)
     async with AsyncExitStack() as end:  # from the last to the first, each whatever the others do
@@ -206,9 +221,12 @@ def _hub(environment: Mapping[str, str]) -> "tuple[HubService, Account]":
     return service, Account(service, Tokens(SystemKeychain()), environment)
 
 
-def planned(path: str, current: Settings, planner: Planner) -> tuple[LoadParams, str]:
-    """How the model at `path` is loaded now under these settings, and what is to be said before that, or ""."""
-    plan = planner.load(path, current.profile, own_numbers(current))
+def planned(
+    path: str, current: Settings, planner: Planner, beside: Sequence[str] = ()
+) -> tuple[LoadParams, str]:
+    """How the model at `path` is loaded now under these settings, beside those that are loaded; and what is to be said
+    before that, or ""."""
+    plan = planner.load(path, current.profile, own_numbers(current), beside)
     return load_params(path, current, plan), shortage(Path(path).name, plan)
 
 
@@ -236,12 +254,13 @@ def states_folder() -> str:
     return str(paths.data_dir() / "states")
 
 
-def _watch(window: "Window", host: "LocalModel", preferences: "Preferences") -> None:
+def _watch(window: "Window", host: "Ensemble", preferences: "Preferences") -> None:
     """Let the window hear of signals and of what nobody caught, and the host of its settings."""
     from app.ui import aio
 
-    def unload_when_idle(_: Settings | None, current: Settings) -> None:
+    def hold_models(_: Settings | None, current: Settings) -> None:
         host.set_idle_unload(current.idle_unload_minutes)
+        host.set_most(current.most_models)
 
     def uncaught(
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
@@ -251,7 +270,7 @@ def _watch(window: "Window", host: "LocalModel", preferences: "Preferences") -> 
         else:
             window.report(error.with_traceback(trace))
 
-    unload_when_idle(None, preferences.current)
-    preferences.changed.connect(unload_when_idle)
+    hold_models(None, preferences.current)
+    preferences.changed.connect(hold_models)
     sys.excepthook = uncaught
     aio.report_to(window.report)

@@ -33,6 +33,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "spill_megabytes": (0, 1_000_000),
     "disk_megabytes": (0, 10_000_000),
     "idle_unload_minutes": (0, 10_080),
+    "most_models": (0, 4),
     "max_answer_tokens": (0, 1_000_000),
     "unused_days": (1, 3650),
     **sampling.LIMITS,
@@ -57,7 +58,7 @@ _FILE_LIMIT = 1_000_000
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All of them.  0 for `threads` means "choose", for `idle_unload_minutes` and `max_answer_tokens` "never"
-    and "no limit"; `model_path` "" means that no model was chosen yet.  Of `OWN_NUMBERS` None is the profile's.
+    and "no limit", for `most_models` (loaded at once) "as many as fit"; `model_path` "" means that no model was chosen yet.  Of `OWN_NUMBERS` None is the profile's.
     `hub_endpoint` and `hub_proxy` "" are the usual ones; `hub_tokens` are the addresses that have an access token in the
     system's keyring, and never the tokens.  A model that was not loaded for `unused_days` counts as unused.
     `sampling_kept` names what the user set in `sampling` to just what it is by default."""
@@ -75,6 +76,7 @@ class Settings:
     spill_megabytes: int | None = None
     disk_megabytes: int = 4096
     idle_unload_minutes: int = 30
+    most_models: int = 0
     max_answer_tokens: int = 0
     system_prompt: str = ""
     when_full: WhenFull = "leave_out"

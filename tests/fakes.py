@@ -65,6 +65,9 @@ class FakeGenerator:
         self.measured += 1
         return _measured(request) if self.context_tokens else None
 
+    def context_of(self, model: str) -> int:
+        return self.context_tokens
+
     def fed_prompt(self, owner: int) -> FedPrompt | None:
         return self.prompts.get(owner)
 
@@ -222,6 +225,12 @@ class FakeModelHost:
         """Where set, every check has to be done, and waits for it."""
         self.loads: list[str] = []
         self.unloads = 0
+        self.shown: list[str] = []
+        """Files of models that were to be the present one."""
+        self.ejected: list[str] = []
+        """Files of models that were unloaded by name."""
+        self.roomy = False
+        """Whether a model that is loaded ends no answer."""
         self.retitled = 0
         self.closed = False
         self._listeners: list[Callable[[ModelState], None]] = []
@@ -259,9 +268,27 @@ class FakeModelHost:
     def retitle(self) -> None:
         self.retitled += 1
 
-    async def unload(self) -> None:
-        self.unloads += 1
-        self.move(phase=ModelPhase.UNLOADED)
+    async def unload(self, path: str = "") -> None:
+        if path in ("", self.state.path):
+            self.unloads += 1
+            self.move(phase=ModelPhase.UNLOADED)
+            return
+        self.ejected.append(path)
+        self.move(others=tuple(one for one in self.state.others if one.path != path))
+
+    async def spares(self, path: str) -> bool:
+        await asyncio.sleep(0)
+        return self.roomy
+
+    def show(self, path: str) -> None:
+        """Another that is loaded comes forward."""
+        self.shown.append(path)
+        found = [one for one in self.state.others if one.path == path]
+        if found:
+            present = replace(self.state, others=())
+            rest = tuple(one for one in self.state.others if one.path != path)
+            self.state = replace(found[0], others=(present, *rest))
+            self.move()
 
     async def close(self) -> None:
         self.closed = True

@@ -21,6 +21,7 @@ from app.wire import (
     Submit,
     TokenOut,
     Usage,
+    VocabularyLoaded,
 )
 from tests.scripted_children import (
     LOADED,
@@ -50,10 +51,16 @@ def ask(*contents: str, **options: Any) -> Request:
 class Made:
     """A model whose children the test plays."""
 
-    def __init__(self, *greetings: Any, path: str = "", answering: bool = True) -> None:
+    def __init__(
+        self,
+        *greetings: Any,
+        path: str = "",
+        answering: bool = True,
+        vocabulary: VocabularyLoaded = VOCABULARY,
+    ) -> None:
         self.clock = FakeClock()
         self.engines = FakeLinks(*(greetings or (LOADED,)))
-        self.texts = FakeLinks(VOCABULARY, name="text-worker", replies=answering)
+        self.texts = FakeLinks(vocabulary, name="text-worker", replies=answering)
         self.model = LocalModel(
             lambda path: replace(PARAMS, path=path),
             path=path,

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import PurePath
 
@@ -14,8 +15,9 @@ from app.api.answer import ChatResponse
 from app.api.guard import HANDLERS, read_json
 from app.api.schema import parse_chat
 from app.api.sse import CompletionWriter
+from app.chat.model_port import ModelHost
 from app.chat.model_state import ModelPhase, ModelState
-from app.chat.ports import Generator, ModelHost
+from app.chat.ports import Generator
 from app.errors import RequestError
 
 DEFAULT_MODEL = "default"
@@ -29,12 +31,16 @@ _HEALTH = {
 }
 
 
-def model_names(state: ModelState) -> tuple[str, ...]:
-    """Every name that means the loaded model."""
-    if not state.path:
-        return ()
-    file = PurePath(state.path)
-    return tuple(dict.fromkeys((DEFAULT_MODEL, file.stem, file.name)))
+def model_names(state: ModelState) -> dict[str, str]:
+    """Every name that means a model that there is, with its file; "" for the one that answers who names none."""
+    names: dict[str, str] = {}
+    if state.path:
+        names[DEFAULT_MODEL] = ""
+        for model in (state, *state.others):
+            file = PurePath(model.path)
+            for name in (file.stem, file.name):
+                names.setdefault(name, "" if model is state else model.path)
+    return names
 
 
 class Routes:
@@ -85,9 +91,11 @@ class Routes:
     async def chat(self, request: Request) -> ChatResponse:
         body = parse_chat(await read_json(request))
         name = self._resolve(body.model)
-        self._require_model()
+        path = model_names(self._host.state).get(name, "")
+        if not path:
+            self._require_model()
         return ChatResponse(
-            self._generator.generate(body.request),
+            self._generator.generate(replace(body.request, model=path)),
             CompletionWriter(
                 name,
                 include_usage=body.include_usage,
@@ -105,7 +113,7 @@ class Routes:
         """The name that an answer carries; none given means the file's own."""
         names = model_names(self._host.state)
         if name is None:
-            return names[1] if len(names) > 1 else DEFAULT_MODEL
+            return next((own for own in names if own != DEFAULT_MODEL), DEFAULT_MODEL)
         if name not in names:
             raise RequestError(
                 "There is no model of this name; GET /v1/models lists those there are.",

@@ -20,7 +20,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from app.api.guard import Guard, Key, error_body
 from app.api.routes import Routes
 from app.api.sse import encode
-from app.chat.ports import Generator, ModelHost
+from app.chat.model_port import ModelHost
+from app.chat.ports import Generator
 from app.errors import AppError, RequestError
 
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1", "[::1]": "::1"}

@@ -22,6 +22,7 @@ DEFAULT = (
         "killed:2",
         "crowd:300:64",
         "edge:2",
+        "models:2",
         "download:300",
     ),
     *("mode:single", "mode:static", "mode:continuous"),

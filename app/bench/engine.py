@@ -170,17 +170,20 @@ class Engine:
 
 
 @contextlib.asynccontextmanager
-async def running_engine(params: LoadParams, *, logged: bool = False) -> AsyncIterator[Engine]:
-    """A fresh engine with a data folder of its own, loaded; ended at the end.  Raises AppError.
+async def running_engine(
+    params: LoadParams, *, logged: bool = False, folder: Path | None = None
+) -> AsyncIterator[Engine]:
+    """A fresh engine, loaded; ended at the end.  Raises AppError.
 
+    Its data folder is one of its own, or `folder`: engines that share one take turns on a device.
     `logged` writes the decode log, which costs each step a little.
     """
     engine = Engine()
-    with tempfile.TemporaryDirectory(prefix="tutti-bench-") as folder:
-        log = Path(folder) / "decode.log" if logged else None
+    with tempfile.TemporaryDirectory(prefix="tutti-bench-") as own:
+        log = Path(own) / "decode.log" if logged else None
         try:
             # The process inherits it when it starts, which is before the load is over.
-            with _environment(TUTTI_DATA_DIR=folder, TUTTI_DECODE_LOG=str(log or "")):
+            with _environment(TUTTI_DATA_DIR=str(folder or own), TUTTI_DECODE_LOG=str(log or "")):
                 await engine.load(params, log)
             yield engine
         finally:

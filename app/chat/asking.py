@@ -103,10 +103,12 @@ class Asking:
 
         It goes on from the messages that it is of, as another question, so that they are not read again.
         """
-        context_tokens = self._generator.context_tokens
-        if not self._summarises or not context_tokens:
+        if not self._summarises:
             return None
         conversation = await self.conversation(conversation_id)
+        context_tokens = self._generator.context_of(conversation.model)
+        if not context_tokens:
+            return None
         history = await self._store.messages(conversation_id)
         stands = await self._standing(history)
         open_messages = context.sent(history, 0 if stands is None else stands.message_id + 1)

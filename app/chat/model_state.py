@@ -26,7 +26,8 @@ class ModelState:
     was no memory for, where that was the reason; `unproven`: the file's check did not come to an end, and the user may
     have it loaded all the same.  `format_name` is the prompt format, "" for the model's own.  `can_switch` and
     `can_effort` say whether the model can be told to reason or not, and how much.  `recommended` are the values of
-    sampling that the model's file advises.
+    sampling that the model's file advises.  `others` are the models that are loaded, or being loaded, beside this one, by
+    path.
     """
 
     phase: ModelPhase = ModelPhase.NONE
@@ -45,6 +46,7 @@ class ModelState:
     can_switch: bool = False
     can_effort: bool = False
     recommended: Values = ()
+    others: "tuple[ModelState, ...]" = ()
 
 
 class AdviceKind(StrEnum):

@@ -1,14 +1,13 @@
-"""What the domain needs of the outside: a generator, a place for chats, a model that can be loaded.
+"""What the domain needs of the outside: a generator, and a place for chats.
 
 `client` and `store` satisfy these structurally; `main` hands them over.  A generator is narrow enough that any
 OpenAI-compatible server could be a second one.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from app.chat.model_state import EngineStatus, ModelState
 from app.chat.models import (
     ChatMessage,
     Conversation,
@@ -21,7 +20,6 @@ from app.chat.models import (
     Toolbox,
     Usage,
 )
-from app.chat.prompt_port import PromptFormat
 from app.chat.urgency import Urgency
 from app.chat.withheld import Withheld
 from app.grammar.model import Form
@@ -200,9 +198,11 @@ class Generator(Protocol):
         """The file of the model that answers who wants no other; "" where there is none, or it could not be loaded."""
         ...
 
-    @property
-    def context_tokens(self) -> int:
-        """The most tokens of one chat, its answer included; 0 where no model is ready."""
+    def context_of(self, model: str) -> int:
+        """The most tokens of one chat with this model, its answer included; 0 where it is not ready.
+
+        "" is the model that answers who wants no other.
+        """
         ...
 
     def generate(self, request: Request) -> AsyncIterator[Event]:
@@ -211,8 +211,8 @@ class Generator(Protocol):
         Closing the iterator early (or cancelling the task that runs it) stops the request and frees its cells; text that
         is held back then is in `request.withheld`, to be taken before.
         Never raises an AppError: a refusal (a prompt that does not fit, no model) is an `Ended` with its words,
-        before any text.  A request for another model than there is waits until the answers of that are over, and
-        has its own loaded then.  Text events may come at most once per engine step.
+        before any text.  A request for a model that is not loaded has it loaded, and where there is no room beside those that
+        are, waits until answers are over.  Text events may come at most once per engine step.
         """
         ...
 
@@ -243,64 +243,6 @@ class Generator(Protocol):
 
     async def count_tokens(self, text: str) -> int:
         """The number of tokens of `text` as message content; raises AppError where no model is ready."""
-        ...
-
-
-# --- model ---------------------------------------------------------------------------------------------------
-
-
-class ModelHost(Protocol):
-    """Loads one model at a time and tells how it is."""
-
-    @property
-    def state(self) -> ModelState: ...
-
-    @property
-    def prompt_format(self) -> PromptFormat: ...
-
-    @property
-    def status(self) -> EngineStatus: ...
-
-    def subscribe(self, listener: Callable[[ModelState], None]) -> Callable[[], None]:
-        """Call `listener` on the event loop at every change; the returned function ends it."""
-        ...
-
-    async def check(self, path: str) -> None:
-        """Look whether this can be a model, ending nothing for it; raises ModelError with the reason."""
-        ...
-
-    async def examine(self, path: str, tell: Callable[[float], None]) -> None:
-        """Open this file where it can harm nobody, ending nothing for it; at once where that was done before.
-
-        `tell` hears how far it is, 0 to 1, and nothing where nothing has to be done.  Cancelling ends it.  Raises ModelError
-        with the reason where it may not be loaded, an `Unproven` where the user may have it loaded all the same.
-        """
-        ...
-
-    async def accept(self, path: str) -> None:
-        """The user wants this file although its check did not come to an end: it may be loaded from now on.
-
-        Raises ModelError where the file cannot be read.
-        """
-        ...
-
-    async def load(self, path: str) -> None:
-        """Load this file in place of the present one; returns when it is ready, failed or cancelled.
-
-        Failure is told by `state`, not raised.  Turns of the old model end with ERROR.
-        """
-        ...
-
-    def retitle(self) -> None:
-        """Look again what the present model is called."""
-        ...
-
-    async def unload(self) -> None:
-        """Free the memory, or cancel a load; the next request loads the model again."""
-        ...
-
-    async def close(self) -> None:
-        """End all child processes."""
         ...
 
 

@@ -83,8 +83,7 @@ class Summarising:
         if ended is not None and ended.reason is FinishReason.LENGTH:
             text = whole_sentences(text)
         if ended is None or ended.reason not in _WRITTEN or is_blank(text):
-            taken_away = wanted.request.model not in ("", self._generator.model)
-            fault = self._generator.context_tokens and not taken_away
+            fault = self._generator.context_of(wanted.request.model) > 0  # or it was taken away
             self._failures[conversation_id] += 1 if fault else 0
             _log.warning("chat %d: the summary was dropped: %s", conversation_id, _why(ended))
             return False

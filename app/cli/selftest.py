@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from app import log, paths
+from app.chat.model_port import ModelHost
 from app.chat.model_state import ModelPhase
 from app.chat.models import ChatMessage, FinishReason, Role, Sampling, Usage
-from app.chat.ports import Ended, Generator, ModelHost, Request, Text
+from app.chat.ports import Ended, Generator, Request, Text
 from app.cli.say import note, say
 from app.counters import Counters
 from app.errors import AppError, EngineError, ModelError

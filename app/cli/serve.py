@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, get_args
 
 from app import log, paths
+from app.chat.model_port import ModelHost
 from app.chat.model_state import AdviceKind, ModelPhase, ModelState
-from app.chat.ports import Generator, ModelHost
+from app.chat.ports import Generator
 from app.cli.say import note, say
 from app.errors import AppError, ModelError
 from app.overrides import Overrides, templates_dir
@@ -52,7 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of design.md's table; a flag that is not given takes the profile's value."""
     port = whole_number(0, HIGHEST_PORT)
     parser.add_argument(
-        "--model", metavar="PATH", type=Path, help="a GGUF file (default: the starter model)"
+        "--model",
+        dest="models",
+        metavar="PATH",
+        type=Path,
+        action="append",
+        help="a GGUF file (default: the starter model); may be repeated, and the first is that of requests that name none",
     )
     parser.add_argument("--host", default="127.0.0.1", help="127.0.0.1, localhost or ::1")
     parser.add_argument("--port", type=port, default=8080, help="0 takes any free one")
@@ -153,9 +159,11 @@ def load_params(arguments: argparse.Namespace, path: str, plan: Plan) -> LoadPar
     )
 
 
-def planned(arguments: argparse.Namespace, planner: Planner, path: str) -> LoadParams:
-    """Plan the load of this file, and say the numbers."""
-    plan = planner.load(path, arguments.profile, own(arguments))
+def planned(
+    arguments: argparse.Namespace, planner: Planner, path: str, beside: Sequence[str] = ()
+) -> LoadParams:
+    """Plan the load of this file beside those that are loaded, and say the numbers."""
+    plan = planner.load(path, arguments.profile, own(arguments), beside)
     note(
         f"loading {Path(path).name} with the profile {arguments.profile}: pool of {plan.pool_tokens:,} tokens "
         f"({plan.kv_type}, {plan.pool_bytes / 1e6:,.0f} MB), {plan.sequences} chats at once, batch {plan.batch}, "
@@ -176,7 +184,7 @@ def run(arguments: argparse.Namespace) -> int:
     from app.api.server import bind
 
     try:
-        path = model_file(arguments.model)
+        paths = list(dict.fromkeys(map(model_file, arguments.models or [None])))
         key = KeyFile(arguments.api_key_file) if arguments.api_key_file else None
         log.start("serve")
         listener = bind(arguments.host, arguments.port)
@@ -185,7 +193,7 @@ def run(arguments: argparse.Namespace) -> int:
         note(str(error))
         return USAGE
     with listener:
-        return asyncio.run(_run(arguments, path, listener, key))
+        return asyncio.run(_run(arguments, paths, listener, key))
 
 
 def model_file(given: Path | None) -> Path:
@@ -203,20 +211,37 @@ def model_file(given: Path | None) -> Path:
 
 
 async def _run(
-    arguments: argparse.Namespace, path: Path, listener: socket.socket, key: "Key | None"
+    arguments: argparse.Namespace,
+    paths: Sequence[Path],
+    listener: socket.socket,
+    key: "Key | None",
 ) -> int:
     from app.cli.memory_help import advised_options
     from app.client import trust
+    from app.client.ensemble import Ensemble
+    from app.client.loading import MakeRoom
     from app.client.local import LocalModel
+    from app.client.memories import Memories
 
     planner = Planner()
-    model = LocalModel(
-        partial(planned, arguments, planner),
-        overrides=Overrides(templates_dir()),
-        trust=trust.here(lenient=bool(arguments.load_unproven)),
-    )
+    overrides = Overrides(templates_dir())
+    checked = trust.here(lenient=bool(arguments.load_unproven))
+
+    def params(path: str) -> LoadParams:
+        return planned(arguments, planner, path, models.beside(path))
+
+    def make(path: str, memories: Memories, _make_room: MakeRoom) -> LocalModel:
+        # No model that was asked for is given up for another.
+        return LocalModel(params, path=path, memories=memories, overrides=overrides, trust=checked)
+
+    models = Ensemble(make, _asked_for, most=len(paths))
     remedies = partial(advised_options, planner, arguments.profile, own(arguments))
-    return await serve(model, path, listener, key, remedies)
+    return await serve(models, paths, listener, key, remedies)
+
+
+def _asked_for(_path: str, _beside: Sequence[str]) -> bool:
+    """Whoever names several models wants them all; that there is too little memory is said when one is planned."""
+    return True
 
 
 def _no_remedies(_: ModelState) -> Sequence[str]:
@@ -225,12 +250,12 @@ def _no_remedies(_: ModelState) -> Sequence[str]:
 
 async def serve(
     model: ServedModel,
-    path: Path,
+    paths: Sequence[Path],
     listener: socket.socket,
     key: "Key | None" = None,
     remedies: Remedies = _no_remedies,
 ) -> int:
-    """Load `path` and answer on `listener` until SIGINT or SIGTERM; closes both.  Gives the exit code.
+    """Load these and answer on `listener` until SIGINT or SIGTERM; closes all.  Gives the exit code.
 
     `remedies` says what can be done about a load that failed.
     """
@@ -240,20 +265,29 @@ async def serve(
     try:
         with stopped_by_signals(stop):
             async with serving(model, model, listener, key=key):
-                await _load(model, path, stop)
-                if model.state.phase is ModelPhase.FAILED:
-                    await _refuse(model.state, remedies)
-                    return MODEL_REFUSED
-                if not stop.is_set():
-                    for words in model.state.notes:
-                        note(words)
-                    if model.state.format_name:
-                        note(f"prompt format: {model.state.format_name}")
+                for path in paths:
+                    await _load(model, path, stop)
+                    if model.state.phase is ModelPhase.FAILED:
+                        await _refuse(model.state, remedies)
+                        return MODEL_REFUSED
+                    if stop.is_set():
+                        break
+                    _tell_notes(model.state)
+                else:
+                    model.show(str(paths[0]))
                     say(f"listening on {address_of(listener)}")
                     await advised(model, stop)
     finally:
         await model.close()
     return STOPPED
+
+
+def _tell_notes(state: ModelState) -> None:
+    """What had to be done otherwise than the model wants."""
+    for words in state.notes:
+        note(words)
+    if state.format_name:
+        note(f"prompt format: {state.format_name}")
 
 
 async def _refuse(state: ModelState, remedies: Remedies) -> None:

@@ -17,6 +17,11 @@ class IdleWatch:
         self._since = clock.now()
         self._timer: Timer | None = None
 
+    @property
+    def since(self) -> float:
+        """When something happened the last time."""
+        return self._since
+
     def set_minutes(self, minutes: float) -> None:
         """Applies at once to the time that has passed already."""
         self._seconds = minutes * 60

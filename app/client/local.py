@@ -1,15 +1,15 @@
 """The local model: the domain's `Generator` and `ModelHost` over the two child processes.
 
-One model at a time; requests that want different ones take turns by the model (`app.client.rotation`).  The state
-changes on the event loop and at once; processes end behind it, and a new pair is started only when the old one is
-gone, for two would not fit in memory.  A request that comes while there is no pair
-starts a load, or waits for the one that runs.  A death of the engine is the pair's own affair: it is shown as a load,
-and requests wait for its end.  Cleaning up after a request needs no await, so that an iterator that is
-dropped instead of closed still stops its request on any event loop.
+One model at a time (`app.client.ensemble` has several of these); requests that want different ones take turns by the
+model (`app.client.rotation`).  The state changes on the event loop and at once; processes end behind it, and a new pair is
+started only when the old one is gone.  A request that comes while there is no pair starts a load, or waits for the one
+that runs.  A death of the engine is the pair's own affair: it is shown as a load, and requests wait for its end.  Cleaning
+up after a request needs no await, so that an iterator that is dropped instead of closed still stops its request.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import math
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -17,28 +17,25 @@ from app import modelfile
 from app.chat.model_state import EngineStatus, ModelPhase, ModelState
 from app.chat.ports import Ended, Event, LeftOut, Measured, Request, Waiting
 from app.client.answer import STARTING_AGAIN
-from app.client.fed import FedPrompts
 from app.client.idle import IdleWatch
-from app.client.kept_states import KeptStates
 from app.client.listening import listening
 from app.client.load_failure import FAILED, Failure
-from app.client.own_template import OwnTemplate, own_template
+from app.client.loading import Loader, LoadParamsOf, MakeRoom
+from app.client.memories import Memories
 from app.client.pair import MEANS, Means, Pair
 from app.client.prompt_format import LocalPromptFormat
 from app.client.rotation import Place, Rotation
-from app.client.status import engine_status, ready
+from app.client.status import engine_status, loading, ready, unloaded
 from app.client.told import Listener, ToldState
 from app.client.trust import Trust
-from app.client.written import Written
 from app.counters import Counters
 from app.errors import AppError, ModelError
 from app.overrides import Overrides
 from app.prompting import FedPrompt
 from app.tasks import Tasks
-from app.wire import FinishReason, Loaded, LoadParams, Progress, Usage
+from app.wire import FinishReason, Loaded, Progress, Usage
 
 LOADING = "the model is loading"
-STARTING = "starting the engine"
 TAKEN = "another model is answering"
 TAKEN_AWAY = "Another model was loaded; send the message again."
 
@@ -47,34 +44,39 @@ class LocalModel:
     """Loads, generates, unloads.  Everything is called on the event loop, from anywhere in it.
 
     `load_params` says how a file is to be loaded; it may read the file, for it is called on a thread.  With `path` the
-    first request loads that file.  `states_folder` is where the states of chats may lie ("": nowhere), `overrides` the
-    templates that the user wrote, `title` what the model in a file is called, `trust` what a file must pass before it is
-    loaded (None: it is loaded as it is).
+    first request loads that file.  `overrides` are the templates that the user wrote, `title` tells what the model in a
+    file is called, `trust` what a file must pass before it is loaded (None: it is loaded as it is).  `make_room` is asked
+    for more memory where there was too little; whether there is more now.
     """
 
     def __init__(
         self,
-        load_params: Callable[[str], LoadParams],
+        load_params: LoadParamsOf,
         *,
         path: str = "",
-        states_folder: str = "",
+        memories: Memories | None = None,
         overrides: Overrides | None = None,
         title: Callable[[str], str] = modelfile.title,
         trust: Trust | None = None,
         means: Means = MEANS,
+        make_room: MakeRoom | None = None,
     ) -> None:
-        self._load_params = load_params
-        self._kept = KeptStates(states_folder)
-        self._overrides = overrides
+        self._memories = memories or Memories()
         self._title = title
         self._trust = trust
-        self._means = means
+        self._loader = Loader(
+            load_params,
+            means,
+            self._memories.written,
+            overrides=overrides,
+            trust=trust,
+            make_room=make_room,
+            on_change=self._engine_changed,
+            retire=self._retire,
+        )
         phase = ModelPhase.UNLOADED if path else ModelPhase.NONE
         self._told = ToldState(ModelState(phase, path=path, name=self._title(path)))
         self._pair: Pair | None = None
-        self._coming: Pair | None = None
-        self._written = Written()
-        self._fed = FedPrompts()
         self.prompt_format = LocalPromptFormat(lambda: self._pair, overrides, self._engine_changed)
         self._loading: asyncio.Task[None] | None = None
         self._loads = Tasks()
@@ -135,12 +137,19 @@ class LocalModel:
         """The model may be called otherwise now."""
         self._told.show(replace(self._told.now, name=self._title(self._told.now.path)))
 
-    async def unload(self) -> None:
+    async def spares(self, _path: str) -> bool:
+        """Never: there is one model at a time."""
+        return False
+
+    def show(self, path: str) -> None:
+        """There is one model at a time, and it is always the present one."""
+
+    async def unload(self, _path: str = "") -> None:
         """Free the memory, or cancel a load; the next request loads the model again."""
         self._cancel_load()
         self._end_pair(FinishReason.ERROR, "The model was unloaded; send the message again.")
         if self._told.now.path:
-            self._unloaded("")
+            self._unloaded()
         await self._loads.finish()
         await self._stops.finish()
 
@@ -156,10 +165,10 @@ class LocalModel:
 
     # --- Generator -------------------------------------------------------------------------------------------
 
-    async def generate(self, request: Request) -> AsyncIterator[Event]:
+    async def generate(self, request: Request) -> AsyncGenerator[Event, None]:
         """Yield events, `Ended` last and exactly once; never raises an AppError."""
         chat = 0 if request.aside else request.owner  # whose turn this is
-        self._fed.forget(chat)
+        self._memories.fed.forget(chat)
         with self._idle.busy(), self._rotation.join(request.model) as place:
             if not place.in_turn:
                 yield Waiting(0, TAKEN)
@@ -175,7 +184,7 @@ class LocalModel:
             except AppError as error:
                 yield pair.refusal(error)
                 return
-            self._fed.remember(chat, FedPrompt(pair.loaded.fingerprint, stream.prompt))
+            self._memories.fed.remember(chat, FedPrompt(pair.loaded.fingerprint, stream.prompt))
             self._show_notes(pair)
             with listening(pair, stream, answer, request) as untold:
                 if left_out:
@@ -206,10 +215,10 @@ class LocalModel:
         """The file that answers who wants no other; "" where there is none, or it could not be loaded."""
         return "" if self._told.now.phase is ModelPhase.FAILED else self._told.now.path
 
-    @property
-    def context_tokens(self) -> int:
-        """The most tokens of one chat; 0 where no model is ready."""
-        return 0 if self._pair is None else self._pair.loaded.context_tokens
+    def context_of(self, model: str) -> int:
+        """The most tokens of one chat with this model; 0 where it is not ready."""
+        pair = self._pair if self._has(model) else None
+        return 0 if pair is None else pair.loaded.context_tokens
 
     async def measure(self, request: Request) -> Measured | None:
         """How long its prompt would be; None where no model is ready or it cannot be read."""
@@ -219,26 +228,43 @@ class LocalModel:
 
     async def forget(self, owner: int) -> None:
         """Drop what was kept of this chat; the files too, whether or not its model is loaded."""
-        self._written.forget(owner)
-        self._fed.forget(owner)
-        for pair in (self._pair, self._coming):
+        for pair in (self._pair, self._loader.coming):
             if pair is not None:
                 pair.forget(owner)
-        await self._kept.forget(owner)
+        await self._memories.forget(owner)
 
     def fed(self, text: str) -> tuple[int, ...]:
         """The tokens that were written for exactly this text; () where that is not known."""
-        return self._written.ids(text)
+        return self._memories.written.ids(text)
 
     def fed_prompt(self, owner: int) -> FedPrompt | None:
         """The prompt of this chat's last request; None where that is not known."""
-        return self._fed.get(owner)
+        return self._memories.fed.get(owner)
 
     async def count_tokens(self, text: str) -> int:
         """The number of tokens of `text`; raises ModelError where no model is ready, and TextError."""
         if self._pair is None:
             raise ModelError("No model is loaded.")
         return await self._pair.text.count(text)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request runs or waits, or a model is on its way."""
+        return bool(self._rotation.models) or self._loading is not None
+
+    @property
+    def holds_memory(self) -> bool:
+        """Whether there is a model, or soon will be."""
+        return self._pair is not None or self.busy
+
+    @property
+    def idle_since(self) -> float:
+        """When it was needed last, by the clock; infinity while it is."""
+        return math.inf if self.busy else self._idle.since
+
+    def wants(self, path: str) -> bool:
+        """Whether this is its model, or will be once a request that waits here has its turn."""
+        return path == self._told.now.path or path in self._rotation.models
 
     def _has(self, model: str) -> bool:
         """Whether this is the model that is, or is to be, loaded."""
@@ -296,9 +322,7 @@ class LocalModel:
     def _begin_load(self, path: str) -> "asyncio.Task[None]":
         self._cancel_load()
         self._rotation.is_now(path)
-        self._told.show(
-            ModelState(ModelPhase.LOADING, path=path, name=self._title(path), doing=STARTING)
-        )
+        self._told.show(loading(path, self._title(path)))
         self._loading = self._loads.spawn(self._load(path), name=f"load {PurePath(path).name}")
         return self._loading
 
@@ -315,29 +339,16 @@ class LocalModel:
             await self._loads.finish(but=me)
             await self._stops.finish()
             # Only now: what the model before this one held is free again.
-            if self._trust is not None:
-                await self._trust.check(path, progress)
-                progress(Progress(0.0, STARTING))
-            params, own = await asyncio.to_thread(self._prepared, path)
-            pair = self._coming = Pair(
-                params, self._means, self._written, self._engine_changed, own
-            )
-            await pair.load(progress)
+            pair = await self._loader.load(path, progress)
             why = None
         except AppError as failure:
             why = Failure.of(path, failure)
         finally:
-            if self._coming is pair:
-                self._coming = None
             if self._loading is me:
                 self._loading = None
                 self._loaded(pair, why)
             if pair is not None and pair is not self._pair:
                 self._retire(pair)
-
-    def _prepared(self, path: str) -> tuple[LoadParams, OwnTemplate]:
-        """What a load needs of the disk."""
-        return self._load_params(path), own_template(self._overrides, path)
 
     def _loaded(self, pair: Pair | None, why: Failure | None) -> None:
         if pair is None or why is not None:
@@ -353,33 +364,22 @@ class LocalModel:
             return
         over = pair.engine.over
         if over is not None:
-            self._told.show(
-                replace(self._told.now, phase=ModelPhase.FAILED, doing="", error=over[1])
-            )
+            self._told.show(Failure(over[1]).shown(self._told.now))
             self._end_pair(*over)
         elif pair.engine.serving:
             self._told.show(ready(self._told.now, pair))
         else:
-            loading = replace(self._told.now, phase=ModelPhase.LOADING, doing=STARTING_AGAIN)
-            self._told.show(replace(loading, fraction=pair.engine.fraction))
+            again = replace(self._told.now, phase=ModelPhase.LOADING, doing=STARTING_AGAIN)
+            self._told.show(replace(again, fraction=pair.engine.fraction))
 
     def _unload_idle(self) -> None:
         if self._pair is None:
             return
         self._end_pair(FinishReason.ERROR, "The model was unloaded; send the message again.")
-        self._unloaded("")
+        self._unloaded()
 
-    def _unloaded(self, error: str) -> None:
-        path = self._told.now.path
-        self._told.show(
-            ModelState(
-                ModelPhase.UNLOADED,
-                path=path,
-                name=self._title(path),
-                error=error,
-                recommended=self._told.now.recommended,
-            )
-        )
+    def _unloaded(self) -> None:
+        self._told.show(unloaded(self._told.now, self._title(self._told.now.path)))
 
     def _cancel_load(self) -> None:
         if self._loading is not None:
@@ -392,5 +392,5 @@ class LocalModel:
             pair.end(reason, why)
             self._retire(pair)
 
-    def _retire(self, pair: Pair) -> None:
-        self._stops.spawn(self._kept.outlive(pair.stop()), name="stop a model")
+    def _retire(self, pair: Pair) -> "asyncio.Task[None]":
+        return self._stops.spawn(self._memories.kept.outlive(pair.stop()), name="stop a model")

@@ -41,6 +41,11 @@ class Rotation:
         self._changing: Place | None = None
         """The request that will have its model loaded, until that has begun: nobody may begin with the old one."""
 
+    @property
+    def models(self) -> frozenset[str]:
+        """What the requests want that run or wait; empty where there is none."""
+        return frozenset(place.model for place in (*self._running, *self._waiting))
+
     @contextlib.contextmanager
     def join(self, model: str) -> Iterator[Place]:
         """A request for this model, for as long as the block runs; it is to wait for its turn."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from app.chat.model_state import EngineStatus, ModelPhase, ModelState
 from app.client.advice import advice
 from app.client.engine import EngineClient
+from app.client.loading import STARTING
 from app.client.pair import Pair
 from app.prompting import OWN
 
@@ -22,6 +23,18 @@ def engine_status(engine: EngineClient) -> EngineStatus:
         cells_total=counters.cells_total,
         advice=advice(counters),
     )
+
+
+def loading(path: str, name: str) -> ModelState:
+    """The state of a model whose load begins."""
+    return ModelState(ModelPhase.LOADING, path=path, name=name, doing=STARTING)
+
+
+def unloaded(state: ModelState, name: str, error: str = "") -> ModelState:
+    """The state of a model that is not in memory any more."""
+    advised = state.recommended
+    phase = ModelPhase.UNLOADED
+    return ModelState(phase, path=state.path, name=name, error=error, recommended=advised)
 
 
 def ready(state: ModelState, pair: Pair) -> ModelState:

@@ -61,7 +61,7 @@ class Engine:
         self._clock = clock
         self._on_begin = on_begin
         self._new_seed = new_seed
-        self._pace = pace or Pace()
+        self.pace = pace or Pace()
         self._cost = CostModel()
         self._keeper = Keeper(backend)
         self._pool = Pool(backend, spill_bytes, files, self._cost.effort)
@@ -155,6 +155,11 @@ class Engine:
         """Whether a step would do or tell something."""
         return bool(self._sequences) or self._out.has_news
 
+    @property
+    def level(self) -> int | None:
+        """The class of the most urgent request; None where there is none."""
+        return min((sequence.level for sequence in self._sequences.values()), default=None)
+
     # --- the step --------------------------------------------------------------------------------------------
 
     def step(self) -> Step:
@@ -170,17 +175,11 @@ class Engine:
         if self._sequences:
             self._retiring = self._pool.retire(began - _IDLE_SECONDS)
         self._out.tell_waiting(self._waiting())
-        seconds = self._clock() - began
-        told = counters(
-            self._out.totals.by_name,
-            current,
-            spent,
-            seconds,
-            self._pool,
-            self._sequences.values(),
-            self._hit_rate.hits,
-        )
-        return self._out.collect(told)
+        return self._tell(current, spent, self._clock() - began)
+
+    def news(self) -> Step | None:
+        """What can be told without a step, while another engine computes: who has ended; None where nobody has."""
+        return self._tell(Plan((), ()), Spent(), 0.0) if self._out.has_news else None
 
     def check(self) -> None:
         """Compare every mirror with what it mirrors; raises RuntimeError at the first difference."""
@@ -244,7 +243,7 @@ class Engine:
         limit = min(self._info.batch - rows, wanted)
         used = self._pool.cells.used
         urgent = more_urgent(reading, running)
-        budget = min(limit, prefill_budget(self._cost, self._pace, rows, used, urgent=urgent))
+        budget = min(limit, prefill_budget(self._cost, self.pace, rows, used, urgent=urgent))
         self._pool.make_free(rows + budget)
         return min(budget, self._pool.cells.free - rows)
 
@@ -378,6 +377,10 @@ class Engine:
             sequence.cached = max(sequence.cached, sequence.slot.length)
 
     # --- the rest --------------------------------------------------------------------------------------------
+
+    def _tell(self, done: Plan, spent: Spent, seconds: float) -> Step:
+        now = (self._pool, self._sequences.values(), self._hit_rate.hits)
+        return self._out.collect(counters(self._out.totals.by_name, done, spent, seconds, *now))
 
     def _finish(self, sequence: Sequence, reason: FinishReason, error: str = "") -> None:
         if sequence.slot is not None:

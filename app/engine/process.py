@@ -39,7 +39,9 @@ from app.wire import (
 
 if TYPE_CHECKING:
     from app.engine.backend import Backend
+    from app.engine.baton import Baton
     from app.engine.core import Engine
+    from app.engine.scheduler import Pace
 
 _LOG = logging.getLogger(__name__)
 _BEAT_SECONDS = 1.0
@@ -80,6 +82,7 @@ class _Process:
         )
         self._engine: Engine | None = None
         self._backend: Backend | None = None
+        self._baton: Baton | None = None
         self._last_sent = time.monotonic()
         self._stopping = False
 
@@ -154,7 +157,9 @@ class _Process:
             model.close()
             self.send(_failed(error))
             return
-        self.send(_loaded(api, model, backend))
+        loaded = _loaded(api, model, backend)
+        self._baton = _baton(loaded.device)
+        self.send(loaded)
         self._loop(backend, backend.params, model.fingerprint)
         backend.close()
         model.close()
@@ -165,12 +170,13 @@ class _Process:
 
         files = _state_files(fingerprint, params)
         logged = _logged(backend)
+        pace = Pace(gap=params.gap)
         engine = Engine(
             logged,
             most_running=params.sequences,
             clock=time.perf_counter,
             new_seed=lambda: secrets.randbits(32),
-            pace=Pace(gap=params.gap),
+            pace=pace,
             spill_bytes=params.spill_bytes,
             files=files,
             on_begin=lambda begun: self.send(Begun(begun)),
@@ -181,16 +187,38 @@ class _Process:
             if not self._drain(engine):
                 break
             if engine.has_work:
-                self.send(engine.step())
+                self._step(engine, pace)
 
+        if self._baton is not None:
+            self._baton.close()
         deadline = time.monotonic() + _GOODBYE_SECONDS
         while time.monotonic() < deadline and engine.rest():
             pass
         if files is not None:
             files.close(max(0.0, deadline - time.monotonic()))
 
-    def _drain(self, engine: Any) -> bool:
+    def _step(self, engine: "Engine", pace: "Pace") -> None:
+        """Make a step where it is this engine's turn on the device; else wait a moment, no longer than a command may."""
+        baton, level = self._baton, engine.level
+        if baton is None or level is None:
+            self.send(engine.step())
+        elif baton.take(level):
+            engine.pace = pace.shared if baton.wanted else pace
+            try:
+                told = engine.step()
+            finally:
+                baton.give()
+            self.send(told)
+        else:
+            told_early = engine.news()
+            if told_early is not None:
+                self.send(told_early)
+            time.sleep(baton.pause)
+
+    def _drain(self, engine: "Engine") -> bool:
         """Take all commands there are; wait for one when there is nothing else to do."""
+        if self._baton is not None and engine.level is None:
+            self._baton.rest()
         message = self._next(0 if engine.has_work else _BEAT_SECONDS)
         if message is None and not engine.has_work:
             engine.rest()
@@ -245,6 +273,14 @@ def _state_files(fingerprint: str, params: LoadParams) -> Any:
 
     name = layout(fingerprint, params, llama.version())
     return StateFiles(Path(params.states_folder) / fingerprint, name, params.disk_bytes)
+
+
+def _baton(device: str) -> "Baton | None":
+    """What engines of this user on this device take turns by."""
+    from app import paths
+    from app.engine import baton
+
+    return baton.join(paths.data_dir() / "turns", device, time.perf_counter)
 
 
 def _loaded(api: Any, model: Any, backend: Any) -> Loaded:

@@ -7,7 +7,7 @@ and in their steps only once it has waited long enough to count as one of them.
 """
 
 from collections.abc import Sequence as Seq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.engine.cost import LARGE, CostModel, Shape
 from app.engine.sequence import Sequence
@@ -28,13 +28,20 @@ class Pace:
     reading may take `alone_seconds`, which bounds how late a new request or a cancel is heard, but for steps that
     are too small to be quick.  `floor` tokens are always read, so that reading never starves.  The gap is `urgent`
     times as long while the prompt that is read is more urgent than all that is written: somebody looks at that chat,
-    and nobody at the others.
+    and nobody at the others.  `shared_seconds` is what `alone_seconds` becomes while another model's chats wait for the
+    device.
     """
 
     gap: float = 3.0
     alone_seconds: float = 0.5
+    shared_seconds: float = 0.1
     floor: int = 4
     urgent: float = 2.5
+
+    @property
+    def shared(self) -> "Pace":
+        """The pace beside another model."""
+        return replace(self, alone_seconds=self.shared_seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from types import TracebackType
 from typing import Self
 
 from app.errors import HubError, HubProblem
+from app.filelock import lock
 from app.hub import disk, journal
 from app.hub.journal import BLOCK, Record, block_count, block_length
-from app.hub.lock import lock
 from app.hub.plan import Block
 from app.hub.remote import RemoteFile
 

@@ -102,7 +102,7 @@ class Shelf:
         return duplicates.to_read([one.model for one in models])
 
 
-def check_not_loaded(one: Shelved, loaded: str) -> None:
-    """Raise ModelError where this is the model in the file `loaded`."""
-    if loaded and Path(loaded).resolve() == one.model.path.resolve():
+def check_not_loaded(one: Shelved, loaded: Iterable[str]) -> None:
+    """Raise ModelError where this is the model in one of these files."""
+    if one.model.path.resolve() in (Path(path).resolve() for path in loaded):
         raise ModelError(f"“{one.name}” is loaded.", "Unload it first.")

@@ -5,15 +5,15 @@ shown with: afterwards the model itself holds a part of what was free, and would
 """
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.errors import MemoryPart, ModelError
 from app.settings import Profile
 from app.sizing.footprint import Footprint, read_footprint
 from app.sizing.machine import Machine, measure
-from app.sizing.profiles import NO_OWN, Own, Plan, plan
+from app.sizing.profiles import NO_OWN, Own, Plan, plan, roomy
 from app.sizing.remedies import Attempt
 
 _NOTHING = Footprint(weights=0, layers=())
@@ -46,13 +46,28 @@ class Planner:
         self._lock = threading.Lock()
         self._known: tuple[str, int, Footprint] | None = None
         self._loaded: tuple[str, Machine] | None = None
+        self._claimed: dict[str, int] = {}
 
-    def load(self, path: str, profile: Profile, own: Own = NO_OWN) -> Plan:
-        """For a load that begins now."""
+    def load(
+        self, path: str, profile: Profile, own: Own = NO_OWN, beside: Iterable[str] = ()
+    ) -> Plan:
+        """For a load that begins now; `beside` are the files that were loaded before and are there still."""
         with self._lock:
-            machine = self._measure()
+            machine = self._left(beside)
             self._loaded = (path, machine)
-            return plan(profile, self._footprint(path), machine, own)
+            model = self._footprint(path)
+            found = plan(profile, model, machine, own)
+            # What it may take, and the system still counts as free: a mapped file is given up for anybody.
+            mapped = model.weights if found.mmap else 0
+            self._claimed[path] = mapped + (found.spill_megabytes << 20)
+            return found
+
+    def fits(
+        self, path: str, profile: Profile, own: Own = NO_OWN, beside: Iterable[str] = ()
+    ) -> bool:
+        """Whether there is room for this file beside those."""
+        with self._lock:
+            return roomy(profile, self._footprint(path), self._left(beside), own)
 
     def outlook(self, path: str) -> Outlook:
         """To choose by, for this file ("": of no file)."""
@@ -65,6 +80,12 @@ class Planner:
         """The load that has failed for want of memory, to find out what helps."""
         seen = self.outlook(path)
         return Attempt(path, seen.model, seen.machine, part, profile, own)
+
+    def _left(self, beside: Iterable[str]) -> Machine:
+        """The machine as these models leave it."""
+        machine = self._measure()
+        claimed = sum(self._claimed.get(path, 0) for path in beside)
+        return replace(machine, free=max(0, machine.free - claimed))
 
     def _footprint(self, path: str) -> Footprint:
         """Of a file that cannot be read nothing is known; loading it will say why."""

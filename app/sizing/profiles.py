@@ -125,6 +125,14 @@ def plan(profile: Profile, model: Footprint, machine: Machine, own: Own = NO_OWN
     return next(fitting, None) or _fitted(*tried[-1], model, machine, own)
 
 
+def roomy(profile: Profile, model: Footprint, machine: Machine, own: Own = NO_OWN) -> bool:
+    """Whether `model` is to be loaded beside others that leave `machine` what it has: not where all it would get is a pool
+    of the smallest size, for two models without room serve nobody better than one with."""
+    found = plan(profile, model, machine, own)
+    least = _DEVELOPMENT.pool if own.pool_tokens is None else own.pool_tokens
+    return bool(model.layers) and not found.missing and found.pool_tokens >= least
+
+
 def shortage(name: str, plan: Plan) -> str:
     """What to say before the model of this name is loaded as planned; "" where it fits."""
     if not plan.missing:

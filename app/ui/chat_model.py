@@ -32,15 +32,15 @@ class ChatModel(QObject):
     def show(self, own: str, present: ModelState, *, anew: bool = False) -> None:
         """The chat goes on with the file `own` ("": with any), and this is the model that there is; `anew`: look again
         whether the file is there."""
-        before = self._own, self._present.path, self._present.phase
+        before = self._own, _loaded(self._present), self._present.phase
         self._own, self._present = own, present
-        if anew or before != (own, present.path, present.phase):
+        if anew or before != (own, _loaded(present), present.phase):
             aio.spawn(self._look())
 
     async def _look(self) -> None:
         asked = self._own, self._present
         gone = False
-        if self._own not in ("", self._present.path):
+        if self._own not in ("", *_loaded(self._present)):
             gone = not await asyncio.to_thread(_is_there, self._own)
         if asked == (self._own, self._present):
             self._line.offer_model(*sentence(self._own, self._present, gone=gone))
@@ -52,7 +52,7 @@ class ChatModel(QObject):
 
 def sentence(own: str, present: ModelState, *, gone: bool) -> tuple[str, str]:
     """What is said of a chat that goes on with `own`, and what is offered; `gone`: that file is not there any more."""
-    if own in ("", present.path):
+    if own in ("", *_loaded(present)):
         return "", ""
     name = one_line(modelfile.title(own), _NAME_LIMIT)
     usable = present.phase in _USABLE
@@ -61,6 +61,11 @@ def sentence(own: str, present: ModelState, *, gone: bool) -> tuple[str, str]:
         more = "" if action else " Choose another model."
         return f"{name} is not on this computer any more.{more}", action
     return f"{name} answers here, and is loaded when you send.", action
+
+
+def _loaded(present: ModelState) -> tuple[str, ...]:
+    """The file of the present model, and of those that are loaded beside it."""
+    return (present.path, *(other.path for other in present.others))
 
 
 def _is_there(path: str) -> bool:

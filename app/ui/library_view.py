@@ -3,7 +3,7 @@
 import asyncio
 import enum
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
@@ -46,7 +46,7 @@ class Shows(enum.IntEnum):
 
 class LibraryView(QWidget):
     """`use_wanted` carries the file to load, `load_settings_wanted` the model, `renamed` the file of one with a new name;
-    `folders_wanted` comes bare.  `loaded` tells the file that is loaded now, "" for none."""
+    `folders_wanted` comes bare.  `loaded` tells the files that are loaded now."""
 
     use_wanted = Signal(str)
     load_settings_wanted = Signal(object)
@@ -57,7 +57,7 @@ class LibraryView(QWidget):
         self,
         shelf: Shelf,
         settings: Callable[[], Settings],
-        loaded: Callable[[], str],
+        loaded: Callable[[], Collection[str]],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -312,7 +312,7 @@ class LibraryView(QWidget):
         self.look()
 
 
-def _item(one: Shelved, loaded: str) -> QListWidgetItem:
+def _item(one: Shelved, loaded: Collection[str]) -> QListWidgetItem:
     model = one.model
     facts = (
         words.size(model.size),
@@ -320,7 +320,7 @@ def _item(one: Shelved, loaded: str) -> QListWidgetItem:
         "" if model.chats or model.problem else str(model.kind),
         "cannot be loaded" if model.problem else "",
         one_line(model.place.label, 30),
-        "loaded" if one.path == loaded else "",
+        "loaded" if one.path in loaded else "",
     )
     return QListWidgetItem(f"{one.name}\n{' · '.join(filter(None, facts))}")
 

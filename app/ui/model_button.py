@@ -24,6 +24,7 @@ class ModelButton(QToolButton):
     file_requested = Signal()
     find_requested = Signal()
     unload_requested = Signal()
+    eject_requested = Signal(str)
     reload_requested = Signal()
     template_requested = Signal()
     load_settings_requested = Signal()
@@ -53,6 +54,8 @@ class ModelButton(QToolButton):
         self._load.setVisible(False)
         self._reload = self._action("Load again", "reloadModelAction", self.reload_requested)
         self._unload = self._action("Unload", "unloadModelAction", self.unload_requested)
+        self._others: list[QAction] = []
+        self._menu.triggered.connect(self._chosen)
         self.setMenu(self._menu)
         self.show_state(ModelState())
         self._tint()
@@ -101,12 +104,31 @@ class ModelButton(QToolButton):
         self.setAccessibleName(f"Model: {name}, {words}" if known else "Model: none, choose one")
         self.setToolTip(tooltip(_details(state)))
         loading = state.phase is ModelPhase.LOADING
-        self._unload.setText("Cancel loading" if loading else "Unload")
+        unload = "Cancel loading" if loading else "Unload"
+        self._unload.setText(_unload_words(state) if state.others else unload)
         self._unload.setVisible(loading or state.phase is ModelPhase.READY)
         self._template.setVisible(state.phase is ModelPhase.READY)
         self._load.setVisible(known and self._offered)
         self._reload.setVisible(known and not loading)
         self._reload.setText("Load again" if state.phase is ModelPhase.READY else "Load")
+        self._show_others(state.others)
+
+    def _show_others(self, others: tuple[ModelState, ...]) -> None:
+        """A way to unload each of the models that are loaded beside this one."""
+        wanted = [(other.path, _unload_words(other)) for other in others]
+        if wanted == [(action.data(), action.text()) for action in self._others]:
+            return
+        for action in self._others:
+            self._menu.removeAction(action)
+            action.deleteLater()
+        self._others = [self._menu.addAction(words) for _, words in wanted]
+        for place, (action, (path, _)) in enumerate(zip(self._others, wanted, strict=True)):
+            action.setObjectName(f"ejectModelAction{place}")
+            action.setData(path)
+
+    def _chosen(self, action: QAction) -> None:
+        if action in self._others:
+            self.eject_requested.emit(action.data())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -125,10 +147,17 @@ class ModelButton(QToolButton):
         icons.tint(self, "model", theme.tokens().quiet, gap=0 if bare else theme.GAP_1 + 2)
 
 
+def _unload_words(other: ModelState) -> str:
+    doing = "Cancel loading" if other.phase is ModelPhase.LOADING else "Unload"
+    return without_mnemonics(f"{doing} {one_line(other.name, _NAME_LIMIT)}")
+
+
 def _details(state: ModelState) -> str:
     lines = [state.name, state.path, state.device, state.doing, state.error, *state.notes]
     if state.format_name:
         lines.append(f"Prompt format: {state.format_name}")
     if state.pool_tokens:
         lines.append(f"Pool of {state.pool_tokens:,} tokens, {state.context_tokens:,} for one chat")
+    if state.others:
+        lines.append(f"Also loaded: {', '.join(other.name for other in state.others)}")
     return " · ".join(line for line in lines if line) or "No model was chosen yet"

@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app import modelfile
+from app.chat.model_port import ModelHost
 from app.chat.model_state import ModelPhase, ModelState
-from app.chat.ports import ModelHost
 from app.errors import ModelError, Unproven
 from app.paths import STARTER_NAME
 from app.settings import Settings
@@ -31,7 +31,7 @@ _NOTE_SECONDS = 20.0
 
 class ModelControl(QObject):
     """Turns wishes into calls of the host.  `state_changed` carries every new `ModelState`, `load_begun`
-    the file that the user wants."""
+    the file that the user wants.  `busy` counts the chats that answer with the model in this file ("": with any)."""
 
     state_changed = Signal(object)
     starter_chosen = Signal()
@@ -43,7 +43,7 @@ class ModelControl(QObject):
         preferences: Preferences,
         banner: Banner,
         starter: Path | None,
-        busy: Callable[[], int],
+        busy: Callable[[str], int],
         memory: MemoryHelp,
         parent: QWidget,
     ) -> None:
@@ -52,7 +52,7 @@ class ModelControl(QObject):
         self._host, self._preferences, self._banner = host, preferences, banner
         self._starter, self._busy = starter, busy
         self._window = parent
-        self._shown = host.state.phase
+        self._shown = host.state
         self._load_notice: Notice | None = None
         self._checked = ""
         self._checking: asyncio.Task[None] | None = None
@@ -102,6 +102,12 @@ class ModelControl(QObject):
         self._stop_check()
         self._agreed("unloading the model", "Unload anyway", self._unload_now)
 
+    def eject(self, path: str) -> None:
+        """Free the memory of a model that is loaded beside the present one, or cancel its load."""
+        names = {other.path: other.name for other in self._host.state.others}
+        doing = f"unloading {one_line(names.get(path, ''), 60)}"
+        self._ask_first(self._busy(path), doing, "Unload anyway", partial(self._eject_now, path))
+
     def say_missing(self) -> None:
         """Nothing can be sent without a model: offer one."""
         if self._starter is not None:
@@ -134,7 +140,8 @@ class ModelControl(QObject):
 
     def retitle(self, path: str) -> None:
         """The model in this file has got another name."""
-        if path == self._host.state.path:
+        state = self._host.state
+        if path in (one.path for one in (state, *state.others)):
             self._host.retitle()
 
     async def examine(self, path: str) -> ModelError | None:
@@ -152,15 +159,19 @@ class ModelControl(QObject):
     def _agreed(
         self, doing: str, action: str, act: Callable[[], None], *, other: bool = False
     ) -> None:
-        """Do it, or ask first where it ends answers; `other`: another model comes in place of the present one."""
-        chats = self._busy()
+        """Do it, or ask first where it ends answers; `other`: another model comes in place of one that answers."""
         state = self._host.state
         loading = state.phase is ModelPhase.LOADING
         # A load that is given up ends answers that have begun, and those that wait for just this model.
         ends_some = state.phase is ModelPhase.READY or (
             loading and (other or state.context_tokens > 0)
         )
-        if not chats or not ends_some:
+        chats = self._busy("" if other else state.path)
+        self._ask_first(chats if ends_some else 0, doing, action, act)
+
+    def _ask_first(self, chats: int, doing: str, action: str, act: Callable[[], None]) -> None:
+        """Do it, once the user agrees where it ends the answers of so many chats."""
+        if not chats:
             act()
             return
         words = (
@@ -182,9 +193,14 @@ class ModelControl(QObject):
                 anyway = path if isinstance(error, Unproven) else ""
                 self._say_refused(str(error), anyway=anyway)
             return
-        if path == self._checked:  # or another one was chosen meanwhile
+        other = path != self._host.state.path
+        spares = other and await self._host.spares(path)
+        if path != self._checked:
+            return  # another one was chosen meanwhile
+        if spares:
+            self._load_now(path)
+        else:
             doing = f"loading {one_line(modelfile.title(path), 60)}"
-            other = path != self._host.state.path
             self._agreed(doing, "Load anyway", lambda: self._load_now(path), other=other)
 
     def _say_checking(self, path: str) -> None:
@@ -247,6 +263,10 @@ class ModelControl(QObject):
     def _unload_now(self) -> None:
         aio.spawn(self._host.unload())
 
+    def _eject_now(self, path: str) -> None:
+        self._replace(None)
+        aio.spawn(self._host.unload(path))
+
     def _replace(self, notice: Notice | None) -> None:
         """One notice about the model at a time."""
         if self._load_notice is not None:
@@ -256,25 +276,27 @@ class ModelControl(QObject):
             self._banner.post(notice)
 
     def _changed(self, state: ModelState) -> None:
-        if state.phase is not self._shown:
-            if self._shown is ModelPhase.FAILED:
+        before, self._shown = self._shown, state
+        if state.phase is not before.phase:
+            if before.phase is ModelPhase.FAILED:
                 self._replace(None)  # why it failed is not so any more
-            self._shown = state.phase
-            self._phase_changed(state)
+            there = ((other.path, other.phase) for other in before.others)
+            self._phase_changed(state, was_there=(state.path, state.phase) in there)
         self.state_changed.emit(state)
 
-    def _phase_changed(self, state: ModelState) -> None:
+    def _phase_changed(self, state: ModelState, *, was_there: bool) -> None:
+        """`was_there`: it did not change itself, but is the present one now."""
         if state.phase is ModelPhase.READY:
             self._good = state.path
             self._replace(None)
             self._preferences.update(model_path=state.path)
-            if state.notes:
+            if state.notes and not was_there:
                 self._banner.post(Notice(" ".join(state.notes), "info", seconds=_NOTE_SECONDS))
         elif state.phase is ModelPhase.FAILED:
             back = self._good if self._good != state.path else ""
             anyway = state.path if state.unproven else ""
             words = state.error
-            if self._busy() or not words:  # the chats that have waited for it tell why
+            if self._busy(state.path) or not words:  # the chats that have waited for it tell why
                 words = f"{one_line(state.name, 60) or 'The model'} could not be loaded."
             self._say_refused(words, back=back, anyway=anyway)
             if state.short_of is not None:

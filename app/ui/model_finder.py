@@ -100,11 +100,11 @@ class ModelFinder(QObject):
         self._load.changed.connect(view.look)
         return view
 
-    def _loaded(self) -> str:
-        """The file whose model is in memory, or on its way there."""
+    def _loaded(self) -> tuple[str, ...]:
+        """The files whose models are in memory, or on their way there."""
         state = self._control.state
-        there = state.phase in (ModelPhase.READY, ModelPhase.LOADING)
-        return state.path if there else ""
+        there = (ModelPhase.READY, ModelPhase.LOADING)
+        return tuple(one.path for one in (state, *state.others) if one.phase in there)
 
     @aio.async_slot
     async def _ask_load(self, one: Shelved) -> None:

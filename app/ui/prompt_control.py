@@ -5,9 +5,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QDialog, QWidget
 
+from app.chat.model_port import ModelHost
 from app.chat.model_state import ModelState
 from app.chat.past import PastTurn
-from app.chat.ports import ModelHost
 from app.chat.turns import ChatService
 from app.errors import AppError, ModelError
 from app.prompting import PromptText

@@ -5,7 +5,7 @@ import asyncio
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
-from app.chat.ports import ModelHost
+from app.chat.model_port import ModelHost
 from app.remembered import Remembered
 from app.sizing.planner import Planner
 from app.ui import aio

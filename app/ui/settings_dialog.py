@@ -35,6 +35,12 @@ WINDOW_ITEMS = (
         special="Never",
     ),
     Item(
+        "most_models",
+        "Models loaded at once",
+        "One more takes the place of the one that nobody has asked for longest.",
+        special="As many as fit",
+    ),
+    Item(
         "unused_days",
         "Unused after, days",
         "Models that were not loaded for so long are listed as unused.",

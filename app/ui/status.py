@@ -25,6 +25,9 @@ def describe(model: ModelState, engine: EngineStatus) -> str:
         parts.append(f"{round(100 * engine.cached_share)} % cached")
     if engine.cells_total:
         parts.append(f"pool {round(100 * engine.cells_used / engine.cells_total)} % full")
+    if model.others:
+        names = (one_line(other.name or "Model", 30) for other in model.others)
+        parts.append(f"also loaded: {', '.join(names)}")
     return " · ".join(part for part in parts if part)
 
 

@@ -14,9 +14,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QDialog, QMainWindow
 
 from app import paths
+from app.chat.model_port import ModelHost
 from app.chat.model_state import ModelState
 from app.chat.models import Conversation
-from app.chat.ports import ConversationStore, ModelHost
+from app.chat.ports import ConversationStore
 from app.chat.turns import ChatService
 from app.errors import AppError
 from app.settings import Settings
@@ -88,7 +89,7 @@ class Window(QMainWindow):
             preferences,
             self.banner,
             starter,
-            self._busy_count,
+            lambda model: len(self.workspace.busy(model)),
             MemoryHelp(self._planner, preferences),
             self,
         )
@@ -243,6 +244,7 @@ class Window(QMainWindow):
         self.model_button.starter_requested.connect(self.model.use_starter)
         self.model_button.file_requested.connect(self.model.choose_file)
         self.model_button.unload_requested.connect(self.model.unload)
+        self.model_button.eject_requested.connect(self.model.eject)
         self.model_button.reload_requested.connect(self.model.load_again)
         self.model_button.template_requested.connect(self.promptTemplate)
         self.model.state_changed.connect(self.prompts.model_changed)
@@ -365,12 +367,10 @@ class Window(QMainWindow):
     async def _rename(self, conversation_id: int, title: str) -> None:
         await self._chat.rename(conversation_id, title)
 
-    def _busy_count(self) -> int:
-        return len(self.workspace.busy())
-
     def _show_front(self) -> None:
         front = self.workspace.front
         self.sidebar.list.select(front.id if front else None)
+        self._host.show(front.conversation.model if front else "")
         title = one_line(self.workspace.title(front.id), 80) if front else ""
         self.setWindowTitle(f"{title} — Tutti" if title else "Tutti")
 

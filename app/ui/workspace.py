@@ -88,9 +88,14 @@ class Workspace(QObject):
         found = (self._tabs.widget(index) for index in range(self._tabs.count()))
         return tuple(page for page in found if isinstance(page, ChatTab))
 
-    def busy(self) -> tuple[int, ...]:
-        """The chats whose turn waits, reads or writes, open or not."""
-        return tuple(key for key, turn in self._turns.items() if turn.busy)
+    def busy(self, model: str = "") -> tuple[int, ...]:
+        """The chats whose turn waits, reads or writes, open or not; those that may do so with this model ("": any)."""
+        busy = (key for key, turn in self._turns.items() if turn.busy)
+        return tuple(key for key in busy if not model or self._model_of(key) in ("", model))
+
+    def _model_of(self, conversation_id: int) -> str:
+        conversation = self._model.conversation(conversation_id)
+        return conversation.model if conversation else ""
 
     def title(self, conversation_id: int) -> str:
         conversation = self._model.conversation(conversation_id)

@@ -21,6 +21,7 @@ from app import main
 from app.chat.events import ChatEvent, TurnChanged, TurnState
 from app.chat.model_state import ModelPhase
 from app.chat.models import ChatMessage, Role, Status, TabState
+from app.client.ensemble import Ensemble
 from app.client.pair import Means
 from app.settings import load as load_settings
 from app.settings import settings_path
@@ -118,9 +119,10 @@ def test_an_idle_model_is_unloaded_after_the_time_that_is_set(
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # put back after the test
     prompts, clock = Prompts(), FakeClock()
     model = RealModel(talker, means=Means(prompts.engine, prompts.text, clock))
+    several = Ensemble(lambda path, memories, make_room: model, lambda path, beside: False)
 
     async def scenario(desk: Desk) -> None:
-        main._watch(desk.window, model, desk.preferences)
+        main._watch(desk.window, several, desk.preferences)
         await model.open()
         put(desk.front, "hello")
         await over(desk, desk.front)
@@ -141,7 +143,7 @@ def test_an_idle_model_is_unloaded_after_the_time_that_is_set(
         clock.advance(7 * 24 * 3600)
         assert model.state.phase is ModelPhase.READY
 
-    with_desk(scenario, generator=model, host=model, current=settings(idle_unload_minutes=30))
+    with_desk(scenario, generator=several, host=several, current=settings(idle_unload_minutes=30))
 
 
 def test_a_client_that_goes_away_frees_its_sequence(

@@ -6,6 +6,7 @@ from pathlib import Path
 from app.chat.models import ChatMessage, Role, Usage
 from app.chat.ports import Ended, Request, Text
 from app.client.local import LocalModel
+from app.client.memories import Memories
 from app.sampling import Sampling
 from app.wire import LoadParams
 from tests.scripted_children import begin
@@ -63,7 +64,7 @@ def test_a_deleted_chat_leaves_no_file_whether_its_model_is_loaded_or_not(
     folder = tmp_path / "states"
 
     async def scenario() -> None:
-        model = LocalModel(lambda path: params(path, folder), states_folder=str(folder))
+        model = LocalModel(lambda path: params(path, folder), memories=Memories(str(folder)))
         await model.load(str(talker))
         for owner in (1, 2):
             message = ChatMessage(Role.USER, f"{owner} {QUESTION.content}")

@@ -1,15 +1,14 @@
 """The engine's process from outside: handshake, load, answers, refusals, and every way to end."""
 
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -20,70 +19,21 @@ from app.sampling import Sampling
 from app.wire import (
     PROTOCOL,
     Abort,
-    Begun,
     FinishReason,
     Heartbeat,
     Load,
     Loaded,
     LoadFailed,
     LoadParams,
-    Progress,
     Ready,
     Shutdown,
     Step,
     Submit,
 )
 from tests import tiny_models
+from tests.engine_pipe import WATCHDOG, Spawned, load, wait_for
 
 pytestmark = pytest.mark.crash
-
-WATCHDOG = 60
-Kind = TypeVar("Kind")
-Spawned = tuple["Connection[Any, Any]", BaseProcess]
-Main = Callable[["Connection[Any, Any]", str], None]
-
-
-@pytest.fixture
-def spawn() -> Iterator[Callable[..., Spawned]]:
-    started: list[Spawned] = []
-
-    def start(main: Main = process.main) -> Spawned:
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        child = context.Process(target=main, args=(theirs, "engine-test"))
-        child.start()
-        theirs.close()
-        started.append((ours, child))
-        return ours, child
-
-    yield start
-    for ours, child in started:
-        ours.close()
-        child.join(WATCHDOG)
-        assert child.exitcode is not None, "the engine outlived its pipe"
-        child.close()
-
-
-@pytest.fixture
-def tiny(tmp_path: Path) -> Path:
-    path = tmp_path / "tiny.gguf"
-    tiny_models.attention(path)
-    return path
-
-
-def wait_for(pipe: "Connection[Any, Any]", kind: type[Kind]) -> Kind:
-    while True:
-        assert pipe.poll(WATCHDOG), f"no {kind.__name__}"
-        message = pipe.recv()
-        if isinstance(message, kind):
-            return message
-        assert isinstance(message, Begun | Heartbeat | Progress | Step)
-
-
-def load(pipe: "Connection[Any, Any]", path: Path) -> Loaded:
-    wait_for(pipe, Ready)
-    pipe.send(Load(LoadParams(str(path), pool_tokens=1024, sequences=4, batch=64)))
-    return wait_for(pipe, Loaded)
 
 
 def test_layers_for_a_gpu_that_is_not_there_are_told(

@@ -145,9 +145,9 @@ def test_a_model_that_is_loaded_is_not_removed(shelf: Shelf, own: Path, tmp_path
     (tmp_path / "link").symlink_to(own)
     (one,) = shelf.models()
     with pytest.raises(ModelError, match="is loaded"):
-        check_not_loaded(one, str(tmp_path / "link" / "m.gguf"))
-    check_not_loaded(one, "")
-    check_not_loaded(one, "/elsewhere.gguf")
+        check_not_loaded(one, ("/elsewhere.gguf", str(tmp_path / "link" / "m.gguf")))
+    check_not_loaded(one, ())
+    check_not_loaded(one, ("/elsewhere.gguf",))
 
 
 def test_the_same_content_is_read_once_and_the_reading_can_be_stopped(shelf: Shelf, own: Path, mine: Path) -> None:  # fmt: skip

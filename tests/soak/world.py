@@ -13,6 +13,7 @@ from app.chat.model_state import ModelPhase
 from app.chat.turns import ChatService
 from app.client.child import Limits
 from app.client.local import LocalModel
+from app.client.memories import Memories
 from app.client.pair import Means
 from app.settings import Settings
 from app.store.conversations import SqliteStore, open_store
@@ -55,7 +56,7 @@ class World:
         means = Means(self.house.make_engine, self.house.make_text, delays=(0.05, 0.2))
         self.model = LocalModel(
             lambda path: replace(self.params, path=path),
-            states_folder=str(self.states),
+            memories=Memories(str(self.states)),
             means=means,
         )
         self.chat = ChatService(store, self.model, Settings)

@@ -15,6 +15,7 @@ from app.bench.rows.crowd import Crowd
 from app.bench.rows.fork import Fork
 from app.bench.rows.idle import Idle
 from app.bench.rows.mode import ModeRow
+from app.bench.rows.models import Models
 from app.bench.rows.own import Own
 from app.bench.rows.pace import PaceRow
 from app.bench.rows.raw import Raw
@@ -74,6 +75,14 @@ def test_idle_chats(setup: Setup) -> None:
     got = run(row, setup)
     assert set(got) == {figure.key for figure in row.figures}
     assert got["again"] == 0
+
+
+def test_models_at_once(setup: Setup) -> None:
+    row = Models(2, prompt=8, written=12)
+    got = run(row, setup)
+    assert set(got) == {figure.key for figure in row.figures}
+    assert got["ratio"] == pytest.approx(got["once"] / got["turn"])
+    assert 0 < got["least"] <= 1
 
 
 def test_bookkeeping(setup: Setup) -> None:

@@ -165,6 +165,7 @@ class Model(FakeGenerator):
         self.status = self.host.status
         self.subscribe = self.host.subscribe
         self.close = self.host.close
+        self.show = self.host.shown.append
         self._end = end
         self.short_of: MemoryPart | None = None
         self._cancelled = asyncio.Event()
@@ -200,7 +201,7 @@ def served(
     async def run() -> tuple[int, str]:
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            task = asyncio.get_running_loop().create_task(serve(model, Path("m.gguf"), listener))
+            task = asyncio.get_running_loop().create_task(serve(model, [Path("m.gguf")], listener))
             await until(lambda: ready(out.getvalue()))  # type: ignore[operator]
             os.kill(os.getpid(), number)
             return await task, out.getvalue()
@@ -221,6 +222,21 @@ def test_it_says_where_it_listens_and_a_signal_stops_it(
     assert model.host.closed
     assert signal.getsignal(number) is before
     bind("127.0.0.1", port).close()
+
+
+def test_several_models_are_loaded_and_the_first_is_that_of_who_names_none() -> None:
+    model, paths = Model(), [Path("one.gguf"), Path("two.gguf")]
+
+    async def run() -> int:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            listener = bind("127.0.0.1", 0)
+            task = asyncio.get_running_loop().create_task(serve(model, paths, listener))
+            await until(lambda: "listening" in out.getvalue())
+            os.kill(os.getpid(), signal.SIGTERM)
+            return await task
+
+    assert asyncio.run(run()) == 0
+    assert (model.host.loads, model.host.shown) == (["one.gguf", "two.gguf"], ["one.gguf"])
 
 
 @pytest.mark.parametrize("kind", AdviceKind)
@@ -265,7 +281,7 @@ def test_a_model_that_does_not_fit_is_refused_with_the_options_that_fit(
     model = Model(end=ModelPhase.FAILED)
     model.short_of = MemoryPart.POOL
     remedies = partial(advised_options, planner, "development", own)
-    code = asyncio.run(serve(model, talker, bind("127.0.0.1", 0), remedies=remedies))
+    code = asyncio.run(serve(model, [talker], bind("127.0.0.1", 0), remedies=remedies))
     assert code == 1
     refusal, pool, packed = capsys.readouterr().err.splitlines()
     assert refusal == "tutti: It is not a model."
@@ -280,7 +296,7 @@ def test_a_model_that_does_not_fit_is_refused_with_the_options_that_fit(
 def test_a_model_that_cannot_be_used_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
     model = Model(end=ModelPhase.FAILED)
     listener = bind("127.0.0.1", 0)
-    assert asyncio.run(serve(model, Path("m.gguf"), listener)) == 1
+    assert asyncio.run(serve(model, [Path("m.gguf")], listener)) == 1
     assert capsys.readouterr().err == "tutti: It is not a model.\n"
     assert model.host.closed
 
@@ -294,7 +310,7 @@ def test_that_a_file_is_checked_is_said_once(capsys: pytest.CaptureFixture[str])
                 )
             self.host.move(phase=ModelPhase.FAILED, error="It crashes the engine.")
 
-    assert asyncio.run(serve(New(), Path("m.gguf"), bind("127.0.0.1", 0))) == 1
+    assert asyncio.run(serve(New(), [Path("m.gguf")], bind("127.0.0.1", 0))) == 1
     assert capsys.readouterr().err == (
         "tutti: checking m, once for each new file\ntutti: It crashes the engine.\n"
     )

@@ -807,10 +807,11 @@ def test_a_prompt_is_measured_without_the_engine() -> None:
     async def scenario() -> None:
         made = Made()
         lines = (ChatMessage(Role.SYSTEM, "Be brief."), ChatMessage(Role.USER, "and now?"))
-        assert made.model.context_tokens == 0
+        assert made.model.context_of("") == 0
         assert await made.model.measure(Request(lines)) is None
         await made.model.load(PATH)
-        assert made.model.context_tokens == LOADED.context_tokens
+        assert made.model.context_of(PATH) == made.model.context_of("") == LOADED.context_tokens
+        assert made.model.context_of("/models/other.gguf") == 0
         assert await made.model.measure(Request(lines)) == Measured(17, (0, 9))
         assert made.submitted == []
         await made.model.close()

@@ -10,20 +10,14 @@ from app.chat.ports import Text
 from app.sampling import FIELDS, LogProbs, Sampling
 from app.wire import FinishReason, TokenOut
 from tests.played_model import PATH, Made, ends
-from tests.scripted_children import VOCABULARY, FakeLinks, fake_means, run, step, turns
+from tests.scripted_children import VOCABULARY, run, step, turns
 
 ADVICE = (("temperature", 0.6), ("top_k", 20))
 
 
-class Advised(Made):
+def advised() -> Made:
     """A model whose file advises."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts = FakeLinks(
-            replace(VOCABULARY, recommended=ADVICE), name="text-worker", replies=True
-        )
-        self.model._means = fake_means(self.engines, self.texts, self.clock)
+    return Made(vocabulary=replace(VOCABULARY, recommended=ADVICE))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +39,7 @@ def test_the_models_own_values_fill_what_was_left_open(
     options: dict[str, Any], expected: Sampling
 ) -> None:
     async def scenario() -> None:
-        made = Advised()
+        made = advised()
         await made.model.load(PATH)
         assert made.model.state.phase is ModelPhase.READY
         assert made.model.state.recommended == ADVICE

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app.sizing.machine import Machine
 from app.sizing.planner import NO_OUTLOOK, Planner
-from app.sizing.profiles import Own
+from app.sizing.profiles import RESERVE, Own
 from tests import tiny_models
 
 GB = 1 << 30
@@ -58,3 +58,30 @@ def test_of_a_file_that_cannot_be_read_nothing_is_known(tmp_path: Path) -> None:
         assert not outlook.known
         assert outlook.plan("production").pool_tokens == 16_384
     assert not NO_OUTLOOK.known
+
+
+def test_a_model_fits_beside_others_by_what_they_may_still_take(tmp_path: Path) -> None:
+    one, two = str(tmp_path / "one.gguf"), str(tmp_path / "two.gguf")
+    for name in (one, two):
+        tiny_models.attention(Path(name))
+    planner = Planner(lambda: Machine(RESERVE + 4 * GB, 2))
+    alone = planner.load(two, "auto")
+    assert planner.load(one, "auto", Own(spill_megabytes=1024)).mmap
+    assert planner.fits(two, "auto", beside=[one])
+    beside = planner.load(two, "auto", beside=[one])
+    assert beside.spill_megabytes < alone.spill_megabytes, "what the first may take is its own"
+    assert planner.outlook(two).machine.free == RESERVE + 3 * GB - Path(one).stat().st_size
+    much = Own(spill_megabytes=3000)
+    assert planner.fits(two, "auto", much)
+    assert not planner.fits(two, "auto", much, beside=[one])
+
+
+def test_a_model_is_not_squeezed_in_beside_others(tmp_path: Path) -> None:
+    path = str(tmp_path / "m.gguf")
+    tiny_models.attention(Path(path))
+    planner = Planner(lambda: Machine(2 * GB, 2))
+    assert planner.fits(path, "auto")
+    assert not planner.fits(path, "edge"), "a small machine has one model at a time"
+    assert planner.fits(path, "edge", Own(pool_tokens=512)), "or as the user wants it"
+    assert not planner.fits(str(tmp_path / "gone.gguf"), "auto"), "nothing is known of it"
+    assert not Planner(lambda: Machine(RESERVE, 2)).fits(path, "auto")

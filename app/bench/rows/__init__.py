@@ -13,6 +13,7 @@ from app.bench.rows.fork import Fork
 from app.bench.rows.idle import Idle
 from app.bench.rows.killed import Killed
 from app.bench.rows.mode import ModeRow
+from app.bench.rows.models import Models
 from app.bench.rows.own import Own
 from app.bench.rows.pace import PaceRow
 from app.bench.rows.prefix import Prefix
@@ -25,7 +26,7 @@ from app.bench.rows.turns import Turns
 
 KINDS: tuple[type[Row], ...] = (
     *(Raw, Decode, Prefix, Stall, PaceRow, Turns, Pressure, Fork, Spill, Own, Idle, Bookkeeping),
-    *(Cancel, Killed, Crowd, Edge, Download, ModeRow),
+    *(Cancel, Killed, Crowd, Edge, Models, Download, ModeRow),
 )
 
 
