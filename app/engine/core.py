@@ -53,8 +53,6 @@ class Engine:
         """`on_begin` hears, in the middle of a step, which requests that were told to wait are in its decode."""
         self._backend = backend
         self._info = backend.info
-        # All that decode are rows of one batch.
-        most_running = min(most_running, backend.info.batch)
         self._most_running = most_running
         self.most_rows = most_running
         """How many rows the last step might carry: fewer than are allowed, where more bring less in all."""

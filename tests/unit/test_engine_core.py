@@ -29,15 +29,6 @@ def test_all_running_sequences_share_one_decode_call() -> None:
     )
 
 
-def test_more_chats_than_a_batch_has_rows_take_turns() -> None:
-    run = make_run(FakeBackend(cells=400, batch=4, sequences=9))
-    for number in range(6):
-        run.engine.submit(request(number, (40 + number, 2), limit=6))
-    finish(run)
-    assert max(step.counters.rows for step in run.steps) <= 4
-    assert all(len(tokens) == 6 for tokens in run.tokens.values())
-
-
 def test_a_prefix_that_is_just_being_read_is_waited_for_and_read_once() -> None:
     run = make_run(FakeBackend(cells=400, batch=16))
     for number in range(4):
