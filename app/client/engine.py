@@ -3,11 +3,11 @@
 Every request ends with exactly one `Finished`.  A death of the engine ends none of them: once there is an engine
 again, each goes on from what it had written, in the order in which they came.  Two things end requests for good: one
 that is found to have ended the engine twice is set aside, and an engine that is given up or unloaded ends all.
-Whatever comes for a request that nobody listens to any more is dropped.
+A request that nobody listens to any more is known until the engine has ended it.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from app.client.child import OnProgress, Spawn
@@ -17,7 +17,7 @@ from app.client.lives import EngineLives, Listeners
 from app.client.recovery import Recovery
 from app.client.speed import Speedometer
 from app.client.stream import EngineStream, StreamEvent
-from app.client.suspicion import is_suspect, judge, was_on_trial
+from app.client.suspicion import is_doubted, is_suspect, judge
 from app.counters import Counters
 from app.wire import Begun, FinishReason, Loaded, LoadParams, Message, Step, Submit
 
@@ -102,11 +102,11 @@ class EngineClient:
         if self._over is not None:
             stream.end(*self._over)
             return stream
-        if self.serving:
-            stream.submit()
-        elif not stream.interrupt():
+        if not self.serving and not stream.interrupt():
             return stream
         self._streams[stream.request_id] = stream
+        self._held = True
+        self._let_in()
         return stream
 
     def send(self, message: Message) -> None:
@@ -114,8 +114,12 @@ class EngineClient:
         self._lives.send(message)
 
     def forget(self, stream: EngineStream) -> None:
-        """For streams: nobody listens to this one."""
+        """For streams: this one has ended before the engine got it."""
         self._streams.pop(stream.request_id, None)
+        self._let_in()
+
+    def reconsider(self) -> None:
+        """For streams: the class of one has changed."""
         self._let_in()
 
     def end(self, reason: FinishReason, why: str) -> None:
@@ -140,22 +144,33 @@ class EngineClient:
         self._on_change()
 
     def _let_in(self) -> None:
-        """Send the requests that the engine does not have: all at once, but for suspects, of which one at a time."""
+        """Send the requests that the engine does not have: all at once, but for those in doubt while there is a suspect,
+        of which one at a time, and warm-ups, which can wait for the end of that."""
         if not self._held or not self.serving:
             return
-        waiting = [stream for stream in self._streams.values() if not stream.sent]
+        streams = self._streams.values()
+        waiting = [stream for stream in streams if not stream.sent]
+        trial = any(map(is_suspect, streams))
+        doubted = [stream for stream in waiting if trial and is_doubted(stream)]
         for stream in waiting:
-            if not is_suspect(stream):
+            if not trial or not (is_doubted(stream) or stream.only_reads):
                 stream.submit()
-        suspects = [stream for stream in waiting if is_suspect(stream)]
         # One that waits for room keeps the others out too: it may begin at any moment.
-        on_trial = any(is_suspect(stream) and stream.sent for stream in self._streams.values())
-        if suspects and not on_trial:
+        on_trial = next(self._on_trial, None)
+        if doubted and on_trial is None:
             # The most urgent, and of those the one that is soonest known.
-            first = min(suspects, key=lambda stream: (stream.priority, stream.size))
-            suspects.remove(first)
-            first.submit()
-        self._held = bool(suspects)
+            on_trial = min(doubted, key=lambda stream: (stream.priority, stream.size))
+            on_trial.submit()
+        elif doubted and on_trial is not None:
+            on_trial.hurry(min(stream.priority for stream in doubted))
+        self._held = any(not stream.sent for stream in streams)
+
+    @property
+    def _on_trial(self) -> Iterator[EngineStream]:
+        """The one that was let in by itself, if there is one."""
+        streams = self._streams.values()
+        if any(map(is_suspect, streams)):
+            yield from (stream for stream in streams if stream.sent and is_doubted(stream))
 
     def _heard(self, message: Message) -> None:
         if isinstance(message, Begun):
@@ -183,6 +198,7 @@ class EngineClient:
     def _interrupted(self, death: Death) -> bool:
         """Set aside the request that the death is put down to, and have all others wait for the next engine."""
         self.counters = Counters()
+        tried = any(stream.active for stream in self._on_trial)
         guilty = judge(self._streams.values())
         if guilty is not None:
             del self._streams[guilty.request_id]
@@ -190,7 +206,8 @@ class EngineClient:
         for stream in tuple(self._streams.values()):
             if not stream.interrupt():
                 del self._streams[stream.request_id]
-        return guilty is not None and was_on_trial(guilty)
+        # Without a word ever, it may as well be that this engine cannot work at all.
+        return tried or (guilty is not None and self._lives.has_written)
 
     def _given_up(self, words: str) -> None:
         self.end(FinishReason.ENGINE_DIED, words)

@@ -26,8 +26,8 @@ class Listeners:
     """What the owner wants to hear, on the event loop.
 
     `message`: something from the living engine.  `interrupted`: it died and will be followed by another, or
-    `given_up`, which comes right after with the words; returns whether the death is put down to one request that was
-    on trial.  `serving`: there is an engine.  `changed`: how far the next one is loaded has changed.
+    `given_up`, which comes right after with the words; returns whether it is explained by one request, or by the search
+    for it.  `serving`: there is an engine.  `changed`: how far the next one is loaded has changed.
     """
 
     message: Callable[[Message], None]
@@ -55,6 +55,8 @@ class EngineLives:
         self._load_seconds = 0.0
         self._ready_at = 0.0
         self._wrote = False
+        self.has_written = False
+        """Whether any engine of these has."""
         self._timer: Timer | None = None
         self._over = False
         self.serving = False
@@ -121,6 +123,7 @@ class EngineLives:
     def _heard(self, life: int, message: Message) -> None:
         if life == self._life:
             self._wrote = self._wrote or (isinstance(message, Step) and bool(message.tokens))
+            self.has_written = self.has_written or self._wrote
             self._tell.message(message)
 
     def _died(self, params: LoadParams, life: int, death: Death) -> None:
@@ -133,7 +136,9 @@ class EngineLives:
             self.death = death
             lived = self._clock.now() - self._ready_at
             explained = self._tell.interrupted(death)
-            delay = self._recovery.died(lived, progress=self._wrote, explained=explained)
+            # An engine that has worked, and died of one request, is none that cannot work.
+            progress = self._wrote or (explained and self.has_written)
+            delay = self._recovery.died(lived, progress=progress, explained=explained)
             self._go_on(params, delay, str(death))
 
     # --- from one to the next --------------------------------------------------------------------------------

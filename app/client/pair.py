@@ -264,11 +264,11 @@ class Pair:
         except TextError:
             return  # the message itself will be told why
         start = rendered.spans[-1][0] if rendered.spans else 0
-        if 0 < start < self.loaded.context_tokens and await self._read(request, rendered, start):
-            self._warmth.remember(messages)
+        if 0 < start < self.loaded.context_tokens:
+            await self._read(request, rendered, start)
 
-    async def _read(self, request: Request, rendered: Rendered, length: int) -> bool:
-        """Have the first `length` tokens read; whether they were."""
+    async def _read(self, request: Request, rendered: Rendered, length: int) -> None:
+        """Have the first `length` tokens read, and remember what came of it."""
         stream = self.engine.submit(
             Submit(
                 0,
@@ -284,7 +284,11 @@ class Pair:
             while True:
                 for event in await stream.events():
                     if isinstance(event, Finished):
-                        return event.reason is FinishReason.LENGTH
+                        if event.reason is FinishReason.LENGTH:
+                            self._warmth.remember(request.messages)
+                        elif stream.deaths:
+                            self._warmth.died(request.messages)
+                        return
         finally:
             stream.close()
 

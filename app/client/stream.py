@@ -40,6 +40,8 @@ class Sender(Protocol):
 
     def forget(self, stream: "EngineStream") -> None: ...
 
+    def reconsider(self) -> None: ...
+
 
 class EngineStream:
     """What happens to one request.  `close` it when it is not listened to any more, finished or not."""
@@ -53,11 +55,15 @@ class EngineStream:
         self._cached = 0
         self._fewest_cached: int | None = None
         self._aborted = False
+        self._closed = False
         self._finished = False
         self._waits = False
+        self._hurried: Priority | None = None
         self.priority = request.priority
         self.deaths = 0
         """Of the engine, while it worked on this request, since it last wrote."""
+        self.cleared = False
+        """Whether the engine that died last had got a token of it."""
         self.sent = False
         """Whether the engine has it."""
 
@@ -79,6 +85,16 @@ class EngineStream:
     def active(self) -> bool:
         """Whether the engine may be working on it; not while it is known to wait for room."""
         return self.sent and not self._waits
+
+    @property
+    def proven(self) -> bool:
+        """Whether it has written since the engine got it."""
+        return len(self._written) > self._carried
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it is a warm-up, which never writes."""
+        return self._request.max_tokens == 0
 
     # --- for who listens -------------------------------------------------------------------------------------
 
@@ -104,18 +120,24 @@ class EngineStream:
         """Change the scheduling class, also in the middle of the answer."""
         self.priority = priority
         if self.sent and not self._finished:
+            self._hurried = None
             self._client.send(SetPriority(self.request_id, priority))
+        self._client.reconsider()
 
     def close(self) -> None:
-        """Abort it where it still runs, and drop whatever may come."""
+        """Abort it where it still runs; nobody listens any more.
+
+        Until the engine has said that it ended, it may still be what that works on, and dies of.
+        """
+        self._closed = True
         self.abort()
-        self._client.forget(self)
 
     # --- for the client --------------------------------------------------------------------------------------
 
     def submit(self) -> None:
         """Give it to the engine: from its beginning, or from where the last one left it."""
         self.sent = True
+        self._hurried = None
         request = replace(self._request, priority=self.priority)
         if self._written:
             prompt = request.tokens
@@ -133,6 +155,12 @@ class EngineStream:
         """The engine has room for it, after it had to wait."""
         self._waits = False
 
+    def hurry(self, priority: Priority) -> None:
+        """Others of this class wait for it to write: until then it counts as theirs."""
+        if priority < (self.priority if self._hurried is None else self._hurried):
+            self._hurried = priority
+            self._client.send(SetPriority(self.request_id, priority))
+
     def put(self, event: StreamEvent) -> None:
         """The next event."""
         match event:
@@ -140,6 +168,9 @@ class EngineStream:
                 self._written.append(event.token)
                 self._waits = False
                 self.deaths = 0
+                if self._hurried is not None:
+                    self._hurried = None
+                    self._client.send(SetPriority(self.request_id, self.priority))
             case ReadingNow():
                 self._cached = event.cached
                 self._waits = False
@@ -148,7 +179,8 @@ class EngineStream:
             case Finished():
                 self._finished = True
                 event = replace(event, usage=self._total(event.usage))
-        self._queue.put_nowait(event)
+        if not self._closed:
+            self._queue.put_nowait(event)
 
     def end(self, reason: FinishReason, error: str) -> None:
         """The terminal event that the engine cannot give."""
@@ -163,6 +195,7 @@ class EngineStream:
             return False
         if self.active:
             self._fewest_cached = self._least(self._cached)
+            self.cleared = self.proven
         self._carried = len(self._written)
         self._cached = 0
         self.sent = self._waits = False

@@ -86,7 +86,9 @@ class Play:
     def take_commands(self) -> None:
         """What the present engine was told since the last time."""
         link, number = self.links.last, len(self.links.links)
-        for message in link.sent[self.asked.get(number, 0) :]:
+        while (place := self.asked.get(number, 0)) < len(link.sent):
+            message = link.sent[place]
+            self.asked[number] = place + 1
             if isinstance(message, Submit):
                 assert message.request_id not in self.lengths, "the engine has it already"
                 self.lengths[message.request_id] = len(message.tokens)
@@ -94,7 +96,6 @@ class Play:
             elif isinstance(message, Abort) and message.request_id in self.lengths:
                 del self.lengths[message.request_id]
                 link.say(step(Finished(message.request_id, FinishReason.CANCELLED, Usage())))
-        self.asked[number] = len(link.sent)
 
     def write(self, one: Played) -> None:
         key = one.stream.request_id

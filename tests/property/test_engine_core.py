@@ -121,6 +121,9 @@ class Play:
     def forget(self, stream: EngineStream) -> None:
         """Nobody leaves here."""
 
+    def reconsider(self) -> None:
+        """Nobody is held back."""
+
     # --- what happens ------------------------------------------------------------------------------------------
 
     def ask(self, submit: Submit) -> None:

@@ -505,9 +505,78 @@ def test_a_suspect_that_waits_keeps_the_next_one_out_and_one_that_leaves_lets_it
         made.link.say(step(WaitingNow(streams[0].request_id, 1)))
         assert len(made.submitted) == 1
         streams[0].close()
+        # The engine may be in the middle of it.
+        assert len(made.submitted) == 1
+        made.link.say(step(Finished(streams[0].request_id, FinishReason.CANCELLED, Usage())))
         assert len(made.submitted) == 2
         made.link.say(step(Finished(streams[1].request_id, FinishReason.STOP, Usage())))
         assert len(made.submitted) == 3
+
+    run(scenario())
+
+
+def test_the_engine_may_die_of_a_request_that_was_closed_a_moment_before() -> None:
+    async def scenario() -> None:
+        made = await loaded()
+        deadly, reader = made.client.submit(request(1)), made.client.submit(request(1, 2))
+        await made.die()
+        deadly.close()
+        await made.die()
+        assert [submit.tokens for submit in made.submitted] == [(1, 2)]
+        made.link.say(written(reader, 5))
+        assert not reader.deaths
+
+    run(scenario())
+
+
+def test_a_suspect_that_others_wait_for_counts_as_the_most_urgent_of_them() -> None:
+    async def scenario() -> None:
+        made = await loaded()
+        low = made.client.submit(request(1))
+        other = made.client.submit(request(1, 2))
+        await made.die()
+        await made.die()
+        (tried,) = made.submitted
+        assert tried.request_id == low.request_id
+        other.set_priority(Priority.FRONT)
+        assert made.link.sent[-1] == SetPriority(low.request_id, Priority.FRONT)
+        made.link.say(written(low, 5))
+        assert SetPriority(low.request_id, low.priority) in made.link.sent
+        assert made.submitted[-1].priority is Priority.FRONT
+
+    run(scenario())
+
+
+def test_nothing_is_read_beforehand_while_there_is_a_suspect() -> None:
+    async def scenario() -> None:
+        made = await loaded()
+        streams = [made.client.submit(request(number)) for number in range(2)]
+        await made.die()
+        await made.die()
+        warm_up = made.client.submit(request(9, max_tokens=0))
+        assert len(made.submitted) == 1
+        made.link.say(written(streams[0], 5))
+        assert len(made.submitted) == 2
+        made.link.say(written(streams[1], 5))
+        assert made.submitted[-1].request_id == warm_up.request_id
+
+    run(scenario())
+
+
+def test_an_engine_that_has_worked_is_not_given_up_for_one_message_sent_again_and_again() -> None:
+    async def scenario() -> None:
+        made = await loaded()
+        good = made.client.submit(request(1, max_tokens=1))
+        made.link.say(
+            written(good, 5), step(Finished(good.request_id, FinishReason.LENGTH, Usage()))
+        )
+        made.clock.advance(100)
+        for _ in range(5):
+            bad = made.client.submit(request(7))
+            await made.die()
+            await made.die()
+            assert (await last(bad)).reason is FinishReason.ERROR
+        assert made.client.serving
 
     run(scenario())
 
@@ -533,6 +602,8 @@ def test_an_engine_that_dies_three_times_in_vain_is_given_up() -> None:
         await made.die()
         for stream in streams:
             stream.close()
+            gone = Finished(stream.request_id, FinishReason.CANCELLED, Usage())
+            made.link.say(step(gone))
         await made.die()
         assert made.client.serving
         last_one = made.client.submit(request(1))

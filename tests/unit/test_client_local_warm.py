@@ -98,6 +98,28 @@ def test_a_warm_up_that_is_cancelled_or_cut_is_stopped_and_may_come_again() -> N
     run(scenario())
 
 
+def test_what_the_engine_died_of_twice_is_not_read_beforehand_again() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        for _ in range(2):
+            warming = begin(made.model.warm(ask("hi")))
+            await turns()
+            assert len(made.submitted) == 1
+            made.engine.die()
+            await warming
+            made.clock.advance(5)
+            await turns()
+        await made.model.warm(ask("hi"))
+        assert made.submitted == []
+        begin(made.model.warm(ask("hi", "Good day")))
+        await turns()
+        assert len(made.submitted) == 1
+        await made.model.close()
+
+    run(scenario())
+
+
 def test_what_was_read_in_one_engine_is_read_again_in_the_next() -> None:
     async def scenario() -> None:
         made = Made()
