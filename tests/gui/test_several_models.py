@@ -58,7 +58,8 @@ def test_a_chat_that_answers_with_another_model_is_not_asked_about(with_desk, mo
         await desk.say("hello")
         await until(desk.window.workspace.busy)
         await until(lambda: desk.front.conversation.model == model)
-        desk.host.show(own)  # as a tab in front does whose chat has that one
+        await desk.window.workspace.new()
+        desk.host.show(own)
         desk.find(QAction, "ejectModelAction0").trigger()
         await turns_of_the_loop()
         assert desk.host.ejected == ([] if asks else [TWO.path])
