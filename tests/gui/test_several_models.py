@@ -60,7 +60,7 @@ def test_a_chat_that_answers_with_another_model_is_not_asked_about(with_desk, mo
         await until(lambda: desk.front.conversation.model == model)
         await desk.window.workspace.new()
         desk.host.show(own)
-        desk.find(QAction, "ejectModelAction0").trigger()
+        ejects(desk)[0].trigger()
         await turns_of_the_loop()
         assert desk.host.ejected == ([] if asks else [TWO.path])
         if asks:
