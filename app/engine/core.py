@@ -53,8 +53,8 @@ class Engine:
         """`on_begin` hears, in the middle of a step, which requests that were told to wait are in its decode."""
         self._backend = backend
         self._info = backend.info
-        self._most_running = most_running
-        self.most_rows = most_running
+        # Never all of a batch, or nothing could be read while so many write.
+        self._most_running = self.most_rows = min(most_running, max(1, backend.info.batch // 2))
         """How many rows the last step might carry: fewer than are allowed, where more bring less in all."""
         self._clock = clock
         self._on_begin = on_begin

@@ -113,7 +113,6 @@ class FakeBackend:
         self.output_rows: list[int] = []
         self.open_samplers = 0
         self.decodes = 0
-        self.most_rows = 0
 
     def interrupt(self) -> None:
         self.interrupted = True

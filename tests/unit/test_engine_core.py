@@ -274,6 +274,21 @@ def test_waiting_requests_are_told_their_place_once() -> None:
     assert places == [(1, 1), (2, 2), (2, 1)]
 
 
+def test_more_chats_than_a_batch_has_places_write_by_turns_and_a_new_prompt_is_read() -> None:
+    run = make_run(FakeBackend(cells=2000, batch=4, sequences=12), most_running=8, tick=0.02)
+    for number in range(6):
+        run.engine.submit(request(number, (number + 1, 2, 3), limit=100))
+    while not any(step.counters.rows for step in run.steps):
+        run.step()
+    run.engine.submit(request(9, (20, 21, 22, 23, 24), limit=1))
+    for _ in range(40):
+        run.step()
+    assert 9 in run.ends
+    finish(run)
+    assert all(len(run.tokens[number]) == 100 for number in range(6))
+    assert max(step.counters.rows + step.counters.chunk for step in run.steps) <= 4
+
+
 def test_who_waited_is_told_to_begin_before_the_decode_that_it_is_in() -> None:
     """Should that decode be the engine's last, then who was in it is known."""
     backend = FakeBackend(cells=400, sequences=2)
