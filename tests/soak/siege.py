@@ -35,8 +35,8 @@ from tests.soak.trace import Trace
 from tests.soak.witness import Times, Witness
 
 PATIENCE = 180.0
-"""Seconds after which an input that has no end is a fault.  The longest deadline of the app is below it, and so is the time
-in which a text that fills the pool is read in the gaps of the other chat: up to 60 s on two cores."""
+"""Seconds after which an input that has no end is a fault.  The longest deadline of the app is below it; a text of 9,000
+tokens, read in the gaps of the other chat, took 30 to 60 s on two cores."""
 _SLOW = 3.0
 _MAIN = LoadParams("", pool_tokens=16_384, sequences=8, batch=256, threads=1, spill_bytes=8 << 20)
 
