@@ -217,7 +217,7 @@ class _Process:
 
     def _drain(self, engine: "Engine") -> bool:
         """Take all commands there are; wait for one when there is nothing else to do."""
-        if self._baton is not None and engine.level is None:
+        if self._baton is not None and not engine.has_work:
             self._baton.rest()
         message = self._next(0 if engine.has_work else _BEAT_SECONDS)
         if message is None and not engine.has_work:

@@ -5,13 +5,12 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QListWidget,
-    QScrollArea,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.ui import theme
+from app.ui.form_page import scrolling_page
 from app.ui.plain import Label
 
 _NAMES = 152
@@ -44,10 +43,7 @@ class Sections(QWidget):
 
     def add(self, name: str, note: str, *parts: QWidget) -> None:
         """A page with its heading, what there is to say about it, and its rows."""
-        page = QWidget(self)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(theme.GAP_5, theme.GAP_4, theme.GAP_5, theme.GAP_4)
-        column.setSpacing(theme.GAP_3)
+        area, column = scrolling_page(self, "sectionArea", theme.GAP_3)
         column.addWidget(Label(name, "heading"))
         if note:
             words = Label(note, "quiet")
@@ -56,12 +52,6 @@ class Sections(QWidget):
         for part in parts:
             column.addWidget(part)
         column.addStretch(1)
-        area = QScrollArea(self)
-        area.setObjectName("sectionArea")
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(page)
         self._stack.addWidget(area)
         self._names.addItem(name)
         if self._names.currentRow() < 0:

@@ -3,14 +3,14 @@
 import dataclasses
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from app.chat.model_state import ModelState
 from app.settings import OWN_NUMBERS, Settings
 from app.sizing.planner import NO_OUTLOOK, Outlook
 from app.ui import geometry
 from app.ui.fields import Form, Item
-from app.ui.form_page import buttons
+from app.ui.form_page import stand_above_buttons
 from app.ui.hub_form import HubForm
 from app.ui.plain import one_line
 from app.ui.sampling_form import SamplingForm
@@ -161,8 +161,4 @@ class SettingsDialog(QDialog):
             self._sections.add(HUB_PAGE, "", self._hub)
         self._sections.add(ANSWERS_PAGE, "", self._answer)
         self._sections.add(SAMPLING_PAGE, "", self._sampling)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._sections, 1)
-        column.addWidget(buttons(self))
+        stand_above_buttons(self, self._sections)

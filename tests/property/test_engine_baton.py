@@ -154,8 +154,8 @@ def test_another_that_wants_the_device_is_known() -> None:
     assert two.baton.wanted
 
 
-@pytest.mark.parametrize("others", [1, 2])
-def test_one_that_is_killed_while_it_computes_costs_the_others_nothing(others: int) -> None:
+def one_that_computes(others: int) -> tuple[Stage, Player]:
+    """All have work, and one of them is in a step."""
     stage = Stage(0.1, *[0.1] * others)
     for player in stage.players:
         stage.play(player, NORMAL)
@@ -163,6 +163,12 @@ def test_one_that_is_killed_while_it_computes_costs_the_others_nothing(others: i
     victim = stage.players[0]
     while stage.shared.owner is not victim.side:
         stage.run(0.001)
+    return stage, victim
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_one_that_is_killed_while_it_computes_costs_the_others_nothing(others: int) -> None:
+    stage, victim = one_that_computes(others)
     stage.kill(victim)
     killed = stage.now
     stage.run(2.0)
@@ -176,13 +182,7 @@ def test_one_that_is_killed_while_it_computes_costs_the_others_nothing(others: i
 
 @pytest.mark.parametrize("others", [1, 2])
 def test_one_that_hangs_in_its_step_is_waited_for_once(others: int) -> None:
-    stage = Stage(0.1, *[0.1] * others)
-    for player in stage.players:
-        stage.play(player, NORMAL)
-    stage.run(1.0)
-    victim = stage.players[0]
-    while stage.shared.owner is not victim.side:
-        stage.run(0.001)
+    stage, victim = one_that_computes(others)
     stage.stop(victim)
     hung = stage.now
     stage.run(HUNG_SECONDS + 5.0)
