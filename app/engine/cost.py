@@ -28,6 +28,9 @@ _FIRST_SMALL_CHUNK = 8
 _LITTLE = 4
 _TRY_LARGE = LARGE // 4
 """A step that may read so much is made a large one, where no such step was seen: it may well take no longer."""
+_HARDLY_LONGER = 2.0
+"""How much longer than the least step a large one may take where even the least keeps no promise: it reads more than ten
+times as much."""
 _LEAST_SHARE = 1e-5
 _LEAST_SECONDS = 1e-9
 """The least that one more token of a chunk is taken to cost: of the longest step of late, and in seconds."""
@@ -103,6 +106,19 @@ class CostModel:
                 return _FIRST_CHUNK
             return least if _TRY_LARGE <= small < least else small
         return min(_FIRST_SMALL_CHUNK if small is None else small, least - 1)
+
+    def least_chunk(self, floor: int, rows: int, cells: int) -> int:
+        """What a step of `rows` rows reads where not even `floor` tokens fit into its time.
+
+        Few tokens behind many cells may take as long as a large step's: then the gap is as long either way, and only
+        the large step brings the text to its end.
+        """
+        large = max(floor, LARGE - rows)
+        many = self.seconds(Shape(rows, large, cells))
+        few = self.seconds(Shape(rows, floor, cells))
+        if many is None or few is None:
+            return floor
+        return large if many <= _HARDLY_LONGER * few else floor
 
     def effort(self, start: int, end: int) -> float:
         """What it costs to read positions [start, end), in tokens at the beginning of a text."""

@@ -26,10 +26,10 @@ class Pace:
 
     While others are writing, a step may take `gap` times as long as one without prefill, at the longest; alone,
     reading may take `alone_seconds`, which bounds how late a new request or a cancel is heard, but for steps that
-    are too small to be quick.  `floor` tokens are always read, so that reading never starves.  The gap is `urgent`
-    times as long while the prompt that is read is more urgent than all that is written: somebody looks at that chat,
-    and nobody at the others.  `shared_seconds` is what `alone_seconds` becomes while another model's chats wait for the
-    device.
+    are too small to be quick.  `floor` tokens are always read, so that reading never starves, and more where more take
+    hardly longer.  The gap is `urgent` times as long while the prompt that is read is more urgent than all that is
+    written: somebody looks at that chat, and nobody at the others.  `shared_seconds` is what `alone_seconds` becomes
+    while another model's chats wait for the device.
     """
 
     gap: float = 3.0
@@ -70,7 +70,10 @@ def prefill_budget(
     alone = cost.seconds(Shape(rows, 0, cells)) if rows else None
     gap = pace.gap * pace.urgent if urgent else pace.gap
     seconds = pace.alone_seconds if alone is None else gap * alone / cost.margin
-    return max(pace.floor if rows else LARGE, cost.chunk_for(seconds, rows, cells))
+    chunk = cost.chunk_for(seconds, rows, cells)
+    if not rows:
+        return max(LARGE, chunk)
+    return chunk if chunk >= pace.floor else cost.least_chunk(pace.floor, rows, cells)
 
 
 def more_urgent(reading: Seq[Sequence], running: Seq[Sequence]) -> bool:

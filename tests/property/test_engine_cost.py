@@ -169,3 +169,17 @@ def test_a_large_step_is_made_where_it_fits() -> None:
 
 def test_a_large_step_is_tried_where_none_was_seen() -> None:
     assert max(chunks(CostModel(), 4, 40, urgent=True)) >= LARGE - 4
+
+
+@pytest.mark.parametrize(("each", "wanted"), [(0.002, LARGE - 1), (0.01, Pace().floor)])
+def test_where_the_gap_cannot_be_kept_a_step_reads_what_costs_hardly_more(
+    each: float, wanted: int
+) -> None:
+    """Behind thousands of cells four tokens may take as long as sixty: then only more of them bring a text to its end."""
+    cost, pace = CostModel(), Pace()
+    for step in range(60):
+        few, many = 4 + step % 3, LARGE + step
+        cost.observe(Shape(1, 0, 8000), 0.002)
+        cost.observe(Shape(1, few, 8000), 0.033 * few)
+        cost.observe(Shape(0, many, 8000), each * many)
+    assert prefill_budget(cost, pace, 1, 8000) == wanted
