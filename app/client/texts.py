@@ -1,14 +1,15 @@
 """The texts of one model: nobody's short text waits for somebody's enormous one.
 
-What is long takes a worker seconds, and a worker has one request at a time.  So the long ones have a worker of their own, of
-the same kind: it is started when it is first needed, and ends when it was not for a while.  Where it cannot be had, the first
-worker does all.
+What is long takes a worker seconds, and a worker has one request at a time.  So there is a second one, of the same kind, for
+what is long: it is started when such a text comes, and ends when none came for a while.  No long text waits for its start: until
+it is there, and where it cannot be had, the first worker does the long ones too; the second, once it is there, does the short
+ones that come meanwhile.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -32,28 +33,33 @@ _log = logging.getLogger(__name__)
 
 
 class _Second:
-    """The worker for what is long, and how many requests it has."""
+    """The second worker.  `wanted` are the requests for which it is kept."""
 
     def __init__(self, client: TextClient) -> None:
         self.client = client
-        self.requests = 0
-        self.loading: asyncio.Task[None] | None = None
+        self.wanted = 0
+        self.loading = True
         self.ready = False
-        self.timer: Timer | None = None
+        self._timer: Timer | None = None
 
     async def load(self) -> None:
+        """Start it; afterwards it may be ready."""
         try:
             await self.client.load(_ignore)
+            self.ready = True
         except AppError as error:
             _log.warning("There is no second text worker: %s", error)
-        else:
-            self.ready = True
+        finally:
+            self.loading = False
+
+    def end_later(self, clock: Clock, end: Callable[[], None]) -> None:
+        self._timer = clock.call_later(IDLE_SECONDS, end)
 
     def keep(self) -> None:
-        """It is needed."""
-        if self.timer is not None:
-            self.timer.cancel()
-            self.timer = None
+        """It is wanted again, or is ended by another hand."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class Texts:
@@ -75,6 +81,10 @@ class Texts:
         self._second: _Second | None = None
         self._workers = [self._first]
         """All that are not gone."""
+        self._held = 0
+        """Long texts that the first worker has."""
+        self._changed = asyncio.Event()
+        """Set, and another one in its place, when the second worker or what the first one has is another."""
         self._over = False
 
     async def load(self, on_progress: OnProgress) -> VocabularyLoaded:
@@ -86,19 +96,19 @@ class Texts:
     ) -> Rendered:
         """See `TextClient`."""
         if self._over or size_of(lines, tools) < LONG:
-            return await self._first.render(lines, wishes, tools)
-        async with self._long() as worker:
+            return await (await self._free()).render(lines, wishes, tools)
+        with self._long() as worker:
             return await worker.render(lines, wishes, tools)
 
     async def count(self, text: str) -> int:
         """See `TextClient`; a long text is in short ones there."""
-        return await self._first.count(text)
+        return await (await self._free()).count(text)
 
     async def constrain(
         self, form: Form | CallForm, opened: ThoughtTags | None = None, thinking: bool | None = None
     ) -> Grammar:
         """See `TextClient`."""
-        return await self._first.constrain(form, opened, thinking)
+        return await (await self._free()).constrain(form, opened, thinking)
 
     async def inspect(self, question: Question, kind: type[FoundT]) -> FoundT:
         """See `TextClient`."""
@@ -112,6 +122,7 @@ class Texts:
         second, self._second = self._second, None
         if second is not None:
             self._rest(second)
+        self._tell()
         return found
 
     def end(self, why: str) -> None:
@@ -119,6 +130,7 @@ class Texts:
         self._over = True
         for worker in self._workers:
             worker.end(why)
+        self._tell()
 
     async def stop(self) -> None:
         """End the workers; returns when they are gone."""
@@ -130,32 +142,53 @@ class Texts:
 
     # --- the second worker -----------------------------------------------------------------------------------
 
-    @asynccontextmanager
-    async def _long(self) -> AsyncIterator[TextClient]:
-        """The worker for a long text, as long as it is needed."""
+    async def _free(self) -> TextClient:
+        """The worker for what is short: the first one, or the second where the first has a long text.
+
+        Waits while the second one starts, and no longer than the first has such a text.
+        """
+        while self._held and not self._over and self._second is not None and self._second.loading:
+            await self._changed.wait()
+        second = self._second
+        return second.client if self._held and second is not None and second.ready else self._first
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    @contextmanager
+    def _long(self) -> Iterator[TextClient]:
+        """The worker for a long text, while it is with it."""
         second = self._second or self._begin()
         second.keep()
-        second.requests += 1
+        second.wanted += 1
+        held = not second.ready
+        self._held += held
         try:
-            if second.loading is not None:
-                await asyncio.wait([second.loading])
-            yield second.client if second.ready else self._first
+            yield self._first if held else second.client
         finally:
-            second.requests -= 1
+            self._held -= held
+            second.wanted -= 1
             self._rest(second)
+            self._tell()
 
     def _begin(self) -> _Second:
         second = self._second = _Second(self._make(self._params))
         self._workers.append(second.client)
-        second.loading = self._tasks.spawn(second.load(), name="second text worker")
+        self._tasks.spawn(self._load(second), name="second text worker")
         return second
 
+    async def _load(self, second: _Second) -> None:
+        await second.load()
+        self._rest(second)
+        self._tell()
+
     def _rest(self, second: _Second) -> None:
-        """Let it go where nobody needs it: soon, or at once where it could not be had or has an old template."""
-        if second.requests or self._over:
+        """Let it go where nobody wants it: soon, or at once where it could not be had or has an old template."""
+        if second.wanted or second.loading or self._over:
             return
         if second is self._second and second.ready:
-            second.timer = self._clock.call_later(IDLE_SECONDS, partial(self._let_go, second))
+            second.end_later(self._clock, partial(self._let_go, second))
         else:
             second.keep()
             self._let_go(second)

@@ -1,5 +1,6 @@
 """Short texts beside long ones, over workers played by the test."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -49,6 +50,14 @@ class Made:
         await turns()
         return task
 
+    async def load_both(self) -> None:
+        """A long text has come before, so that there is a second worker."""
+        await self.load()
+        long = await self.long_one()
+        answer(self.links.links[0], 0)
+        await long
+        assert len(self.links.links) == 2
+
     @property
     def loaded(self) -> list[LoadParams]:
         return [link.params for link in self.links.links if link.params is not None]
@@ -65,7 +74,7 @@ def answer(link: FakeLink, *ids: int) -> None:
 def test_a_short_text_does_not_wait_for_one_that_is_long() -> None:
     async def scenario() -> None:
         made = Made()
-        await made.load()
+        await made.load_both()
         long = await made.long_one()
         first, second = made.links.links
         short, count = begin(made.texts.render(SHORT)), begin(made.texts.count("abc"))
@@ -78,7 +87,58 @@ def test_a_short_text_does_not_wait_for_one_that_is_long() -> None:
         assert not long.done()
         answer(second, 2)
         assert (await long).tokens == (2,)
-        assert [type(message) for message in first.sent] == [Render, Tokenize]
+        assert [type(message) for message in first.sent[1:]] == [Render, Tokenize]
+        await made.texts.stop()
+        assert made.alive == []
+
+    run(scenario())
+
+
+def test_the_first_long_text_waits_for_no_start_and_short_ones_go_past_it() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        made.links.gate = asyncio.Event()
+        long = await made.long_one()
+        first, second = made.links.links
+        assert [type(message) for message in first.sent] == [Render]
+        short = begin(made.texts.render(SHORT))
+        await turns()
+        made.links.gate.set()
+        await turns()
+        answer(second, 1)
+        assert (await short).tokens == (1,)
+        answer(first, 2)
+        assert (await long).tokens == (2,)
+        again = begin(made.texts.render(SHORT))
+        await turns()
+        answer(first, 3)
+        assert (await again).tokens == (3,)
+        await made.texts.stop()
+        assert made.alive == []
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("end", ["done", "refused"])
+def test_a_short_text_waits_for_a_second_worker_no_longer_than_for_the_first(end: str) -> None:
+    async def scenario() -> None:
+        made = Made(VOCABULARY, ModelError("The memory is full."))
+        await made.load()
+        made.links.gate = asyncio.Event()
+        long = await made.long_one()
+        short = begin(made.texts.render(SHORT))
+        await turns()
+        (first, second) = made.links.links
+        assert (len(first.sent), len(second.sent)) == (1, 0)
+        if end == "refused":
+            made.links.gate.set()
+            await turns()
+        answer(first, 2)
+        assert (await long).tokens == (2,)
+        await turns()
+        answer(first, 1)
+        assert (await short).tokens == (1,)
         await made.texts.stop()
         assert made.alive == []
 
@@ -88,7 +148,7 @@ def test_a_short_text_does_not_wait_for_one_that_is_long() -> None:
 def test_the_second_worker_ends_when_it_was_not_needed_for_a_while() -> None:
     async def scenario() -> None:
         made = Made()
-        await made.load()
+        await made.load_both()
         for pause in (0.0, IDLE_SECONDS - 1):
             made.clock.advance(pause)
             long = await made.long_one()
@@ -103,7 +163,7 @@ def test_the_second_worker_ends_when_it_was_not_needed_for_a_while() -> None:
         assert made.alive == made.links.links[:1]
         long = await made.long_one()
         assert len(made.links.links) == 3
-        answer(made.links.last, 4)
+        answer(made.links.links[0], 4)
         assert (await long).tokens == (4,)
         await made.texts.stop()
         assert made.alive == []
@@ -114,15 +174,16 @@ def test_the_second_worker_ends_when_it_was_not_needed_for_a_while() -> None:
 def test_the_first_worker_does_all_where_there_is_no_second() -> None:
     async def scenario() -> None:
         made = Made(VOCABULARY, ModelError("The memory is full."), VOCABULARY)
-        await made.load()
-        long = await made.long_one()
-        answer(made.links.links[0], 7)
-        assert (await long).tokens == (7,)
+        await made.load_both()
         again = await made.long_one()  # it is tried again
         assert len(made.links.links) == 3
-        answer(made.links.last, 8)
+        answer(made.links.links[0], 8)
         assert (await again).tokens == (8,)
+        third = await made.long_one()
+        answer(made.links.last, 9)
+        assert (await third).tokens == (9,)
         await made.texts.stop()
+        assert made.alive == []
 
     run(scenario())
 
@@ -131,7 +192,7 @@ def test_the_first_worker_does_all_where_there_is_no_second() -> None:
 def test_another_template_counts_for_long_texts_too(busy: bool) -> None:
     async def scenario() -> None:
         made = Made()
-        await made.load()
+        await made.load_both()
         long = await made.long_one()
         first, second = made.links.links
         if not busy:
@@ -147,9 +208,12 @@ def test_another_template_counts_for_long_texts_too(busy: bool) -> None:
         )
         await use
         new = await made.long_one()
-        assert [params.template for params in made.loaded] == ["", "", "{{ messages }}"]
-        answer(made.links.last, 3)
+        answer(first, 3)
         assert (await new).tokens == (3,)
+        newer = await made.long_one()
+        answer(made.links.last, 4)
+        assert (await newer).tokens == (4,)
+        assert [params.template for params in made.loaded] == ["", "", "{{ messages }}"]
         if busy:  # it ends with what it had
             answer(second, 2)
             assert (await long).tokens == (2,)
@@ -164,7 +228,7 @@ def test_another_template_counts_for_long_texts_too(busy: bool) -> None:
 def test_a_refusal_of_a_long_text_is_that_of_its_worker() -> None:
     async def scenario() -> None:
         made = Made()
-        await made.load()
+        await made.load_both()
         long = await made.long_one()
         made.links.last.say(TextFailed(made.links.last.sent[-1].request_id, "Too odd."))
         with pytest.raises(TextError, match="Too odd"):
@@ -198,7 +262,7 @@ def test_a_long_text_that_is_given_up_leaves_a_worker_for_the_next() -> None:
         made = Made()
         await made.load()
         long = begin(made.texts.render(HUGE))
-        await turns(2)
+        await turns(1)
         long.cancel()
         await turns()
         next_one = await made.long_one()
