@@ -234,7 +234,7 @@ async def _run(
         # No model that was asked for is given up for another.
         return LocalModel(params, path=path, memories=memories, overrides=overrides, trust=checked)
 
-    models = Ensemble(make, _asked_for, most=len(paths))
+    models = Ensemble(make, _asked_for, most=len(paths), kept=[str(path) for path in paths])
     remedies = partial(advised_options, planner, arguments.profile, own(arguments))
     return await serve(models, paths, listener, key, remedies)
 
@@ -276,7 +276,9 @@ async def serve(
                 else:
                     model.show(str(paths[0]))
                     say(f"listening on {address_of(listener)}")
+                    leave = model.subscribe(_Losses())
                     await advised(model, stop)
+                    leave()
     finally:
         await model.close()
     return STOPPED
@@ -333,6 +335,19 @@ class _Teller:
         if state.doing == CHECKING and not self._said:
             self._said = True
             note(f"checking {state.name}, once for each new file")
+
+
+class _Losses:
+    """Says of each model that was given up why, once."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def __call__(self, state: ModelState) -> None:
+        for model in (state, *state.others):
+            if model.phase is ModelPhase.FAILED and model.path not in self._said:
+                self._said.add(model.path)
+                note(f"{model.name} answers no more: {model.error}")
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ import pytest
 
 from app.__main__ import main, parser
 from app.api.server import bind
-from app.chat.model_state import Advice, AdviceKind, EngineStatus, ModelPhase
+from app.chat.model_state import Advice, AdviceKind, EngineStatus, ModelPhase, ModelState
 from app.cli.memory_help import advised_options
 from app.cli.serve import advised, planned, serve
 from app.errors import MemoryPart
@@ -237,6 +237,25 @@ def test_several_models_are_loaded_and_the_first_is_that_of_who_names_none() -> 
 
     assert asyncio.run(run()) == 0
     assert (model.host.loads, model.host.shown) == (["one.gguf", "two.gguf"], ["one.gguf"])
+
+
+def test_a_model_that_is_given_up_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    lost = ModelState(ModelPhase.FAILED, path="/two.gguf", name="two", error="It is given up.")
+
+    async def run() -> int:
+        model = Model()
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            listener = bind("127.0.0.1", 0)
+            task = asyncio.get_running_loop().create_task(serve(model, [Path("m.gguf")], listener))
+            await until(lambda: "listening" in out.getvalue())
+            for fraction in (0.1, 0.2):
+                model.host.move(others=(lost,), fraction=fraction)
+            os.kill(os.getpid(), signal.SIGTERM)
+            return await task
+
+    assert asyncio.run(run()) == 0
+    words = capsys.readouterr().err
+    assert words == "tutti: a note\ntutti: two answers no more: It is given up.\n"
 
 
 @pytest.mark.parametrize("kind", AdviceKind)
