@@ -8,9 +8,9 @@ loaded.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from app import modelfile
+from app import llama, modelfile
 from app.dialogue import ChatLine
 from app.errors import ModelError
 from app.sizing import extent
@@ -33,8 +33,8 @@ _CONVERSATION = (
     ChatLine("assistant", "2"),
     ChatLine("user", "x"),
 )
-_HEAD, _TEXT, _WEIGHTS = 0.05, 0.2, 0.9
-"""How far it is after each part."""
+_HEAD, BEGUN, _TEXT, _WEIGHTS = 0.05, 0.06, 0.2, 0.9
+"""How far it is after each part; from BEGUN on llama.cpp is there, and sees the file."""
 _SHORT = ("allocate", "bad_alloc", "out of memory")
 """What llama.cpp says where memory is wanting."""
 
@@ -50,9 +50,11 @@ def examine(path: Path, tell: Tell) -> None:
     """
     _look_at_head(path)
     tell(_HEAD)
+    api = llama.load()
+    tell(BEGUN)
     prompt = _try_text(path)
     tell(_TEXT)
-    _try_weights(path, prompt, lambda fraction: tell(_TEXT + fraction * (_WEIGHTS - _TEXT)))
+    _try_weights(api, path, prompt, lambda fraction: tell(_TEXT + fraction * (_WEIGHTS - _TEXT)))
     tell(1.0)
 
 
@@ -81,8 +83,7 @@ def _try_text(path: Path) -> tuple[int, ...]:
     return rendered.tokens[:_PROMPT] if isinstance(rendered, Rendered) else (0,) * _PROMPT
 
 
-def _try_weights(path: Path, prompt: Sequence[int], tell: Tell) -> None:
-    from app import llama
+def _try_weights(api: Any, path: Path, prompt: Sequence[int], tell: Tell) -> None:
     from app.engine.context import LlamaBackend, default_threads
     from app.engine.model import Model
 
@@ -90,7 +91,6 @@ def _try_weights(path: Path, prompt: Sequence[int], tell: Tell) -> None:
     params = LoadParams(
         str(path), pool_tokens=_POOL, sequences=1, batch=64, threads=threads, gpu_layers=0, device="CPU"
     )  # fmt: skip
-    api = llama.load()
     log = llama.NativeLog(api)
 
     def progress(fraction: float) -> bool:
