@@ -14,6 +14,7 @@ import logging
 import signal
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -119,6 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         paths = list(dict.fromkeys(map(model_file, arguments.models or [None])))
+        _tell_apart(paths)
         key = KeyFile(arguments.api_key_file) if arguments.api_key_file else None
         log.start("serve")
         listener = bind(arguments.host, arguments.port)
@@ -142,6 +144,16 @@ def model_file(given: Path | None) -> Path:
     if not given.is_file():
         raise ModelError(f"There is no model file {given}.")
     return given.absolute()
+
+
+def _tell_apart(paths: Sequence[Path]) -> None:
+    """Raise ModelError where a request could only reach one of two models."""
+    name, count = Counter(path.name for path in paths).most_common(1)[0]
+    if count > 1:
+        raise ModelError(
+            f"{count} of the models are called {name}, and requests name a model by its file.",
+            "Give --model a link of another name for one of them.",
+        )
 
 
 async def _run(

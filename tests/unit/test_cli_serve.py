@@ -219,6 +219,14 @@ def test_a_missing_model_or_key_is_named(
     assert "key file" in refused(["--api-key-file", str(tmp_path / "empty")], capsys)
 
 
+def test_two_models_that_requests_cannot_tell_apart_are_refused(
+    tmp_path: Path, talker: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / talker.name).symlink_to(talker)
+    both = ["--model", str(talker), "--model", str(tmp_path / talker.name)]
+    assert "2 of the models are called talker.gguf" in refused(both, capsys)
+
+
 class Model(FakeGenerator):
     """A generator and a host in one; it loads at once, unless told how else."""
 
