@@ -13,8 +13,7 @@ from app.client.death import Death
 from app.client.load_failure import NOT_THE_FILE
 from app.errors import EngineDied, EngineError
 from app.trial import limits
-from app.trial.examination import BEGUN
-from app.verdict import Finding, Verdict
+from app.verdict import BEGUN, Finding, Verdict
 from app.wire import Examined, LoadParams, Message, Progress
 
 _ILLEGAL = getattr(signal, "SIGILL", None)

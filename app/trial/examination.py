@@ -15,6 +15,7 @@ from app.dialogue import ChatLine
 from app.errors import ModelError
 from app.sizing import extent
 from app.sizing.header import read_header
+from app.verdict import BEGUN
 from app.wire import LoadParams, Render, Rendered, TextFailed, Tokenize
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ _CONVERSATION = (
     ChatLine("assistant", "2"),
     ChatLine("user", "x"),
 )
-_HEAD, BEGUN, _TEXT, _WEIGHTS = 0.05, 0.06, 0.2, 0.9
-"""How far it is after each part; from BEGUN on llama.cpp is there, and sees the file."""
+_HEAD, _TEXT, _WEIGHTS = 0.05, 0.2, 0.9
+"""How far it is after each part."""
 _SHORT = ("allocate", "bad_alloc", "out of memory")
 """What llama.cpp says where memory is wanting."""
 
