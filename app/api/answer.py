@@ -3,9 +3,10 @@
 `Answer.collect` takes everything that the generator gives, at once, so that a slow client never holds a sequence;
 `ChatResponse` writes it as fast as the client reads.  What lies between them is bounded: while the client does not read,
 pieces are joined, and a text that grows beyond `MAX_PENDING` characters ends the request.  (A client that reads nothing
-at all is dropped by `server.Connection`.)  A call of a tool that never becomes whole is text, or where it was streamed,
-and so cannot be taken back, the end of the request, unless the answer was cut off in it and has an end of its own.  A
-client that goes away, in whatever phase, ends the request at once.  All of it runs on one event loop.
+at all is dropped by `server.Connection`.)  A call of a tool in which the model goes wrong is text, or where it was streamed,
+and so cannot be taken back, the end of the request.  One in which the answer was cut off (by its length, a stop string) is
+given as far as it came, streamed or not, and the finish reason says that it is not whole.  A client that goes away, in
+whatever phase, ends the request at once.  All of it runs on one event loop.
 """
 
 import asyncio
@@ -61,6 +62,8 @@ class Answer:
     def __init__(self, events: AsyncIterator[Event], max_pending: int | None) -> None:
         self.ended: Ended | None = None
         self.client_gone = False
+        self.cut = False
+        """Whether its last call is not whole."""
         self._events = events
         self._max_pending = max_pending
         self._texts: list[Piece] = []
@@ -121,9 +124,11 @@ class Answer:
                 self._append(CallPiece(event.index, "", event))
             case CallArguments():
                 self._append(CallPiece(event.index, event.text))
+            case CallBroken() if event.cut:
+                self.cut = True
             case CallBroken() if self._max_pending is None:
                 self._append(CallPiece(event.index, event.text, broken=True))
-            case CallBroken() if not event.cut:
+            case CallBroken():
                 self.end(_failed(_BROKEN, "invalid_tool_call"))
 
     def _append(self, piece: Piece) -> None:
@@ -235,6 +240,7 @@ class ChatResponse:
 
     def _end_of_stream(self, ended: Ended, *, called: bool) -> bytes:
         if ended.reason in _WHOLE:
+            called = called and not self._answer.cut
             return self._writer.closing(ended.reason, ended.usage, called=called)
         return self._writer.failure(error_body(_as_error(ended)))
 
@@ -248,7 +254,9 @@ class ChatResponse:
         ended = answer.ended
         if ended.reason not in _WHOLE:
             return _as_error(ended)
-        body = self._writer.whole(whole(texts), ended.reason, ended.usage)
+        found = whole(texts)
+        called = bool(found.calls) and not answer.cut
+        body = self._writer.whole(found, ended.reason, ended.usage, called=called)
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode("ascii")),

@@ -76,8 +76,10 @@ class CompletionWriter:
         """`error` is a whole error body, `{"error": {...}}`."""
         return b"data: " + encode(error) + b"\n\n"
 
-    def whole(self, answer: Whole, reason: FinishReason, usage: Usage) -> bytes:
-        """The body of an answer that is not streamed."""
+    def whole(
+        self, answer: Whole, reason: FinishReason, usage: Usage, *, called: bool = False
+    ) -> bytes:
+        """The body of an answer that is not streamed; `called`: it ended with calls, all of them whole."""
         message: dict[str, object] = {"role": "assistant", "content": answer.text}
         if answer.thought:
             message["reasoning_content"] = answer.thought
@@ -88,7 +90,7 @@ class CompletionWriter:
         choice = {
             "index": 0,
             "message": message,
-            "finish_reason": _finish(reason, called=bool(answer.calls)),
+            "finish_reason": _finish(reason, called=called),
             "logprobs": logprobs.content(answer.likelihoods) if wanted else None,
         }
         body = self._head("chat.completion") | {"choices": [choice], "usage": usage_fields(usage)}

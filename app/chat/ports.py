@@ -144,7 +144,7 @@ class CallArguments:
 class CallBroken:
     """What was told of this call counts no more: its arguments never became JSON.  `text` was written instead.
 
-    `cut`: the answer ended in it, and not by the model or a stop string; the `Ended` that follows says why.
+    `cut`: the answer was ended in the middle of it, and not by the model; the `Ended` that follows says by what.
     """
 
     index: int

@@ -125,7 +125,7 @@ class Answer:
         parts = self._split.feed(self._stream.flush(ragged=ragged)) + self._split.flush()
         self._grow(parts)
         if self._calls is not None:
-            self._hear(self._calls.flush(cut=cut, stopped=self.stopped))
+            self._hear(self._calls.flush(cut=cut))
         if self._likelihoods is not None:
             self._likelihoods.come_out(
                 _answer(parts),

@@ -30,9 +30,9 @@ class Calls:
         """What is certain now."""
         return self._numbered(self._split.feed(text))
 
-    def flush(self, *, cut: bool, stopped: bool = False) -> Iterator[Part | CallEvent]:
-        """The rest; `cut`: it was not the model that ended the answer, but a stop string where it was `stopped`."""
-        return self._numbered(self._split.flush(cut=cut), cut=cut and not stopped)
+    def flush(self, *, cut: bool) -> Iterator[Part | CallEvent]:
+        """The rest; `cut`: it was not the model that ended the answer."""
+        return self._numbered(self._split.flush(cut=cut), cut=cut)
 
     def _numbered(
         self, told: Iterable[reading.Told], *, cut: bool = False

@@ -57,7 +57,7 @@ _COUNTED = 256
 what it was."""
 
 _Reply = TypeVar("_Reply")
-_Finding = TypeVar("_Finding", bound=Finding)
+FoundT = TypeVar("FoundT", bound=Finding)
 _Asked = Render | Tokenize | Constrain | Inspect
 
 
@@ -114,10 +114,8 @@ class TextClient:
         self, lines: Sequence[ChatLine], wishes: Wishes = Wishes(), tools: Sequence[Tool] = ()
     ) -> Rendered:
         """The ids of this conversation with an answer opened; raises TextError, TextRefused where it is at fault."""
-        size = sum(map(_size, lines))
-        size += sum(len(tool.description) + len(tool.parameters) for tool in tools)
         message = Render(next(self._ids), tuple(lines), wishes, tuple(tools))
-        reply = await self._ask(message, size)
+        reply = await self._ask(message, size_of(lines, tools))
         return _expect(reply, Rendered)
 
     async def count(self, text: str) -> int:
@@ -149,7 +147,7 @@ class TextClient:
             raise FormError(reply.reason, form.field)
         return _expect(reply, Constrained).grammar
 
-    async def inspect(self, question: Question, kind: type[_Finding]) -> _Finding:
+    async def inspect(self, question: Question, kind: type[FoundT]) -> FoundT:
         """The answer, of this kind, to a question about the prompt format; raises TextError."""
         size = len(question.text) if isinstance(question, TryTemplate | UseTemplate) else 0
         reply = await self._ask(Inspect(next(self._ids), question), size)
@@ -299,6 +297,12 @@ class TextClient:
     def _come_out(self, outcome: TextReply | Death) -> None:
         if self._outcome is not None and not self._outcome.done():
             self._outcome.set_result(outcome)
+
+
+def size_of(lines: Sequence[ChatLine], tools: Sequence[Tool]) -> int:
+    """How long a conversation takes, in characters."""
+    size = sum(map(_size, lines))
+    return size + sum(len(tool.description) + len(tool.parameters) for tool in tools)
 
 
 def _stretches(text: str) -> Iterator[str]:

@@ -236,12 +236,12 @@ class Engine:
     def _prefill_budget(self, running: list[Sequence], reading: list[Sequence]) -> int:
         if not reading:
             return 0
-        rows = len(running)
+        rows, used = len(running), self._pool.cells.used
         wanted = sum(sequence.remaining for sequence in reading)
-        limit = min(self._info.batch - rows, wanted)
-        used = self._pool.cells.used
+        read = sum(max(0, sequence.evaluated - sequence.cached) for sequence in reading)
         urgent = more_urgent(reading, running)
-        budget = min(limit, prefill_budget(self._cost, self.pace, rows, used, urgent=urgent))
+        budget = prefill_budget(self._cost, self.pace, rows, used, read=read, urgent=urgent)
+        budget = min(budget, wanted, self._info.batch - rows)
         self._pool.make_free(rows + budget)
         return min(budget, self._pool.cells.free - rows)
 

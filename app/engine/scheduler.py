@@ -61,18 +61,22 @@ class Plan:
 
 
 def prefill_budget(
-    cost: CostModel, pace: Pace, rows: int, cells: int, *, urgent: bool = False
+    cost: CostModel, pace: Pace, rows: int, cells: int, *, read: int = 0, urgent: bool = False
 ) -> int:
     """How many prompt tokens the next step may read beside `rows` decode rows, with `cells` cells in use.
 
-    `urgent` says that what is read is more urgent than all of the rows.
+    `read` of the cells are those of the prompts that are being read: the gap is measured by what a step would take
+    without them.  `urgent` says that what is read is more urgent than all of the rows.
     """
-    alone = cost.seconds(Shape(rows, 0, cells)) if rows else None
-    gap = pace.gap * pace.urgent if urgent else pace.gap
-    seconds = pace.alone_seconds if alone is None else gap * alone / cost.margin
-    chunk = cost.chunk_for(seconds, rows, cells)
     if not rows:
-        return max(LARGE, chunk)
+        return max(LARGE, cost.chunk_for(pace.alone_seconds, rows, cells))
+    alone = cost.seconds(Shape(rows, 0, max(0, cells - read)))
+    if not urgent and cost.wants_decode(rows, cells):
+        return 0
+    if alone is None:
+        return pace.floor
+    gap = pace.gap * pace.urgent if urgent else pace.gap
+    chunk = cost.chunk_for(gap * alone / cost.margin, rows, cells)
     return chunk if chunk >= pace.floor else cost.least_chunk(pace.floor, rows, cells)
 
 

@@ -118,6 +118,34 @@ def test_a_call_that_was_cut_off_leaves_a_stream_its_own_end(reason: FinishReaso
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("reason", [FinishReason.LENGTH, FinishReason.STOP])
+@pytest.mark.parametrize("before", [(), (*FIRST[:1], CallArguments(0, "{}"))])
+def test_a_call_in_which_the_answer_was_cut_off_is_given_as_far_as_it_came(
+    reason: FinishReason, before: tuple[Event, ...]
+) -> None:
+    """Streamed or not, as OpenAI's and llama-server's; a stop string is such an end, too."""
+
+    async def run() -> None:
+        index = len(before) // 2
+        begun, part = CallBegun(index, f"call_{index}", "find"), CallArguments(index, '{"a": "x')
+        cut = CallBroken(index, '<tool_call>{"name": "find", "arguments": {"a": "x', cut=True)
+        events = (Text("So."), *before, begun, part, cut, Ended(reason, Usage(1, 2, 0)))
+        async with running(scripted(*events)) as api:
+            message, found = await whole(api)
+            assert (message["content"], found) == ("So.", reason.value)
+            call = fields(f"call_{index}", "find", '{"a": "x')
+            assert message["tool_calls"] == [*[fields("call_1", "look", "{}")][:index], call]
+            stream = read_stream((await api.post(STREAM)).body)
+            assert (stream.text, stream.events[-1]) == ("So.", "[DONE]")
+            assert stream.chunks[-1]["choices"][0]["finish_reason"] == reason.value
+            deltas = [chunk["choices"][0]["delta"] for chunk in stream.chunks]
+            calls = [call for delta in deltas for call in delta.get("tool_calls", ())]
+            mine = [call["function"]["arguments"] for call in calls if call["index"] == index]
+            assert "".join(mine) == '{"a": "x'
+
+    asyncio.run(run())
+
+
 def test_an_answer_of_full_length_says_so_even_with_calls() -> None:
     async def run() -> None:
         ended = Ended(FinishReason.LENGTH, Usage(1, 2, 0))

@@ -11,7 +11,7 @@ from app.text.calls.forms import texts, with_symbols
 from app.text.calls.json_scan import MAX_DEPTH, JsonScan
 from app.text.calls.kinds import Kind, kinds
 from app.text.calls.known import FORMS
-from app.text.calls.reading import CallBegun, CallDone, CallMore, Input, ahead
+from app.text.calls.reading import CallBegun, CallBroken, CallDone, CallMore, Input, Told, ahead
 from app.text.calls.split import CallSplit
 from tests.called import TOOLS, Outcome, read
 
@@ -203,6 +203,26 @@ def test_an_answer_that_is_cut_off_anywhere_has_only_whole_calls(
         told = read([text[:place]], form, cut=True)
         assert told.calls == calls[: len(told.calls)]
         assert told.broken <= 1
+
+
+@pytest.mark.parametrize(("form", "text", "said", "calls"), WHOLE)
+def test_what_is_left_of_a_call_that_was_cut_off_is_no_text_and_never_looks_whole(
+    form: str, text: str, said: str, calls: list[tuple[str, object]]
+) -> None:
+    for place in range(len(text)):
+        split = CallSplit([FORMS[form]], TOOLS)
+        told = split.feed(text[:place]) + split.flush(cut=True)
+        broken = [index for index, one in enumerate(told) if isinstance(one, CallBroken)]
+        if broken:
+            assert broken == [len(told) - 1], text[:place]
+            with pytest.raises(ValueError, match=r"Expecting|Unterminated|Invalid"):
+                json.loads(arguments(told))
+
+
+def arguments(told: list[Told]) -> str:
+    """Those of the last call."""
+    begun = max(index for index, one in enumerate(told) if isinstance(one, CallBegun))
+    return "".join(one.text for one in told[begun:] if isinstance(one, CallMore))
 
 
 @given(

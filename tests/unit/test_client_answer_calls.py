@@ -107,7 +107,7 @@ def test_an_answer_that_was_cut_off_in_a_call_has_none() -> None:
         (FinishReason.LENGTH, (), True),
         (FinishReason.ENGINE_DIED, (), True),
         (FinishReason.CANCELLED, (), True),
-        (FinishReason.CANCELLED, ("END",), False),
+        (FinishReason.CANCELLED, ("END",), True),
     ],
 )
 def test_a_broken_call_says_whether_it_was_cut(

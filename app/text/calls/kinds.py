@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 
 from app.dialogue import Tool
+from app.errors import FormError
 from app.text.calls.json_scan import JsonScan
+from app.text.grammar.parameters import alternatives
 
 _WORDS = {"true": "true", "false": "false", "none": "null", "null": "null"}
 
@@ -26,7 +28,22 @@ Kinds = Mapping[str, Mapping[str, Kind]]
 
 def kinds(tools: Iterable[Tool]) -> dict[str, dict[str, Kind]]:
     """The kinds of all parameters of these tools; schemas that say nothing plain leave them out."""
-    return {tool.name: _of_schema(json.loads(tool.parameters)) for tool in tools}
+    return {tool.name: kinds_of(json.loads(tool.parameters)) for tool in tools}
+
+
+def kinds_of(schema: object) -> dict[str, Kind]:
+    """The kinds of the parameters of this schema, where all its alternatives agree on one."""
+    try:
+        choices: list[object] = [*alternatives(schema)]
+    except FormError:
+        choices = [schema]  # what is not understood, the model was shown all the same
+    found: dict[str, set[Kind]] = {}
+    for choice in choices:
+        properties = choice.get("properties") if isinstance(choice, dict) else None
+        for name, value in properties.items() if isinstance(properties, dict) else ():
+            found.setdefault(name, set()).add(kind_of(value))
+    alone = {name: some.pop() for name, some in found.items() if len(some) == 1}
+    return {name: kind for name, kind in alone.items() if kind is not Kind.ANY}
 
 
 def as_json(text: str, kind: Kind) -> str:
@@ -43,15 +60,6 @@ def as_json(text: str, kind: Kind) -> str:
         if scan.done and used == len(text.strip()):
             return accepted
     return json.dumps(text, ensure_ascii=False)
-
-
-def _of_schema(schema: object) -> dict[str, Kind]:
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict):
-        return {}
-    return {
-        name: kind for name, value in properties.items() if (kind := kind_of(value)) is not Kind.ANY
-    }
 
 
 def kind_of(schema: object) -> Kind:

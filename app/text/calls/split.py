@@ -93,6 +93,10 @@ class CallSplit:
         try:
             yield from form.read(self._source)
         except NoCall:
+            if self._open and self._source.cut:
+                self._source.take(
+                    len(self._source.held)
+                )  # it was cut off in the call: all that is left is of it
             text = self._source.taken
             if self._open:
                 yield CallBroken(text)

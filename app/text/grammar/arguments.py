@@ -5,11 +5,10 @@ What a schema demands is promised, or refused: where values stand without quotes
 
 import json
 import re
-from collections.abc import Mapping
 
 from app.dialogue import Tool
 from app.errors import FormError
-from app.text.calls.kinds import Kind, kind_of
+from app.text.calls.kinds import Kind, kind_of, kinds_of
 from app.text.calls.literal_calls import Signs
 from app.text.calls.tag_calls import Tags
 from app.text.calls.writings import Writing
@@ -17,7 +16,8 @@ from app.text.control import ControlTokens
 from app.text.grammar.builder import Builder, Row
 from app.text.grammar.json_rules import JsonRules
 from app.text.grammar.literals import Quoted, Unquoted, Worded
-from app.text.grammar.schema import NOTES, Reader
+from app.text.grammar.parameters import alternatives
+from app.text.grammar.schema import NOTES, Reader, Schema
 from app.text.grammar.thoughts import exactly, symbols
 from app.text.grammar.watch import Awaited, Watch
 
@@ -37,17 +37,22 @@ class Arguments:
 
     def row(self, tool: Tool, writing: Writing, *, loose: bool) -> Row:
         """All arguments of a call, by the tool's schema, or where `loose` only such as can be read.  Raises FormError."""
-        schema = {} if loose else _schema(tool)
-        Reader(schema, self._json).check_names(schema)
+        whole: Schema = {} if loose else json.loads(tool.parameters)
+        rows = [self._written(whole, schema, writing) for schema in alternatives(whole)]
+        return rows[0] if len(rows) == 1 else (self._builder.choice("arguments", *rows),)
+
+    def _written(self, whole: Schema, schema: Schema, writing: Writing) -> Row:
+        """Arguments by this one of the alternatives that `whole` names."""
+        Reader(whole, self._json).check_names(schema)
         if writing.tags is not None:
-            return self._tags(schema, writing.tags, said=writing.said, loose=loose)
+            return self._tags(whole, schema, writing.tags, said=writing.said)
         if writing.signs is not None:
-            return self._literals(schema, writing.signs)
-        return (Reader(schema, self._json).rule({"type": "object", **schema}),)
+            return self._literals(whole, schema, writing.signs)
+        return (Reader(whole, self._json).rule(schema),)
 
     # --- literals --------------------------------------------------------------------------------------------
 
-    def _literals(self, schema: Mapping[str, object], signs: Signs) -> Row:
+    def _literals(self, whole: Schema, schema: Schema, signs: Signs) -> Row:
         rules: JsonRules
         if signs.quote:
             quote = exactly(self._builder, symbols(self._builder, self._control, signs.quote))
@@ -59,13 +64,19 @@ class Arguments:
         def member(name: str, value: int) -> Row:
             return (*rules.key(name), *self._builder.text(signs.separator), value)
 
-        properties = schema.get("properties")
-        if isinstance(properties, dict) and properties:
-            if signs.quote:  # the template that writes so sorts them
+        reader = Reader(whole, rules)
+        more = schema.get("additionalProperties", True)
+        if _names(schema) or more is False:
+            properties = schema.get("properties")
+            if signs.quote and isinstance(
+                properties, dict
+            ):  # the template that writes so sorts them
                 schema = {**schema, "properties": dict(sorted(properties.items()))}
-            return Reader(schema, rules).members(schema, member)
+            # The names of others would be strings, and an argument's name is a word.
+            return reader.members({**schema, "additionalProperties": False}, member)
         word = self._builder.repeat(self._word, 1, _LONGEST_WORD, "key")
-        pair = (*word, *self._builder.text(signs.separator), rules.any_value())
+        value = reader.rule(more, "#/additionalProperties", 1)
+        pair = (*word, *self._builder.text(signs.separator), value)
         return self._builder.separated(pair, rules.comma, 0, None, "arguments")
 
     @property
@@ -74,26 +85,25 @@ class Arguments:
 
     # --- tags ------------------------------------------------------------------------------------------------
 
-    def _tags(self, schema: Mapping[str, object], tags: Tags, *, said: bool, loose: bool) -> Row:
-        properties = schema.get("properties")
-        if not isinstance(properties, dict) or not properties:
-            return self._any_tags(tags, said=said) if loose else self._no_tags(schema)
-        reader = Reader(schema, JsonRules(self._builder, "<"))
+    def _tags(self, whole: Schema, schema: Schema, tags: Tags, *, said: bool) -> Row:
+        reader = Reader(whole, JsonRules(self._builder, "<"))
         reader.members(schema, lambda _name, _value: ())  # whatever is wrong with it
-        required = schema.get("required", [])
+        names = _names(schema)
+        if not names and schema.get("additionalProperties", True) in (True, {}):
+            return self._any_tags(tags, said=said)
+        told = kinds_of(whole)
         row: Row = ()
-        for name, inner in properties.items():
+        for name, (inner, needed) in names.items():
             if not _KEY.fullmatch(name):
                 raise FormError(f"A parameter named {name[:80]!r} cannot be written by this model.")
-            pair = self._pair(schema, reader, name, inner, tags, said=said)
-            needed = isinstance(required, list) and name in required
+            if not said and kind_of(inner) is not told.get(name, Kind.ANY):
+                raise FormError(
+                    f"The parameter {name[:80]!r} is a string in one of the alternatives only, which this model "
+                    "cannot write."
+                )
+            pair = self._pair(whole, reader, name, inner, tags, said=said)
             row += pair if needed else (self._builder.choice("arguments", pair, ()),)
         return row
-
-    def _no_tags(self, schema: Mapping[str, object]) -> Row:
-        if schema.get("required"):
-            raise FormError("'required' names parameters that 'properties' does not describe.")
-        return ()
 
     def _any_tags(self, tags: Tags, *, said: bool) -> Row:
         name = self._builder.repeat(self._word, 1, _LONGEST_WORD, "key")
@@ -104,7 +114,7 @@ class Arguments:
 
     def _pair(
         self,
-        whole: Mapping[str, object],
+        whole: Schema,
         reader: Reader,
         name: str,
         schema: object,
@@ -154,15 +164,12 @@ class Arguments:
         return exactly(self._builder, symbols(self._builder, self._control, text))
 
 
-def _schema(tool: Tool) -> dict[str, object]:
-    """The schema of the arguments, which are always an object; raises FormError for any other."""
-    schema = json.loads(tool.parameters)
-    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
-        raise FormError("The parameters of a tool must be an object.")
-    alone = next(
-        (name for name in ("$ref", "anyOf", "oneOf", "allOf", "enum", "const") if name in schema),
-        "",
+def _names(schema: Schema) -> dict[str, tuple[object, bool]]:
+    """The parameters that a schema names: the schema of each, and whether it is required."""
+    properties, required = schema.get("properties"), schema.get("required")
+    needed = (
+        [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     )
-    if alone:
-        raise FormError(f"'{alone}' at the top of the parameters is not supported.")
-    return schema
+    described = properties if isinstance(properties, dict) else {}
+    named = dict.fromkeys([*described, *needed])
+    return {name: (described.get(name, True), name in needed) for name in named}

@@ -10,12 +10,12 @@ and writes out every repetition that it is told to.
 """
 
 from collections.abc import Callable, Mapping
-from urllib.parse import unquote
 
 from app.errors import FormError
 from app.text.grammar import numbers, pattern
 from app.text.grammar.builder import MAX_REPEATS, Builder, Row
 from app.text.grammar.json_rules import JsonRules
+from app.text.grammar.references import target
 
 MAX_DEPTH = 64
 """Schemas within each other."""
@@ -145,31 +145,15 @@ class Reader:
         return self._builder.choice("constant", *map(self._json.constant, values))
 
     def _reference(self, value: object, place: str, depth: int) -> int:
-        if not isinstance(value, str):
-            raise self._wrong(place, "'$ref' must be a string")
-        if value != "#" and not value.startswith("#/"):
-            raise self._wrong(
-                place,
-                f"'$ref' to '{value[:80]}' is not supported: only places in the same schema ('#/...') are, and "
-                "nothing is fetched",
-            )
-        if value not in self._referred:
-            rule = self._referred[value] = self._builder.reserve(value[:80])
-            target = self._resolve(value, place)
-            self._builder.define(rule, (self.rule(target, value[:80], depth + 1),))
-        return self._referred[value]
-
-    def _resolve(self, reference: str, place: str) -> object:
-        target = self._whole
-        for part in unquote(reference[1:]).split("/")[1:]:
-            name = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(target, dict) and name in target:
-                target = target[name]
-            elif isinstance(target, list) and name.isdecimal() and int(name[:6]) < len(target):
-                target = target[int(name[:6])]
-            else:
-                raise self._wrong(place, f"'$ref' to '{reference[:80]}' leads nowhere")
-        return target
+        try:
+            schema = target(self._whole, value)
+        except FormError as error:
+            raise self._wrong(place, error.what.rstrip(".")) from error
+        name = str(value)
+        if name not in self._referred:
+            rule = self._referred[name] = self._builder.reserve(name[:80])
+            self._builder.define(rule, (self.rule(schema, name[:80], depth + 1),))
+        return self._referred[name]
 
     # --- one type --------------------------------------------------------------------------------------------
 
