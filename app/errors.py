@@ -104,11 +104,15 @@ class EngineError(AppError):
 
 
 class EngineDied(EngineError):
-    """The engine's process is gone; `starved`: in the way in which systems end one when memory runs out."""
+    """The engine's process is gone; `starved`: in the way in which systems end one when memory runs out; `early`: before
+    it was told of any file, so that no file can be at fault."""
 
-    def __init__(self, what: str, remedy: str = "", *, starved: bool = False) -> None:
+    def __init__(
+        self, what: str, remedy: str = "", *, starved: bool = False, early: bool = False
+    ) -> None:
         super().__init__(what, remedy)
         self.starved = starved
+        self.early = early
 
 
 class StoreError(AppError):

@@ -50,5 +50,7 @@ class Verdict:
 
 SOUND = Verdict(Finding.SOUND)
 
+BEGUN = 0.06
+"""How far a check is, of 1, where llama.cpp is there and sees the file for the first time."""
 CHECKING = "Checking the file"
 """What is said while a check runs."""

@@ -357,7 +357,7 @@ class _Hub(_Handler):
             tag = f'"{_blob(file)}"'
             self.send(200, headers | {"ETag": tag}, file.read(0, file.size), head=head)
             return
-        headers |= {"X-Linked-Size": str(file.size), "X-Linked-ETag": f'"{_sha(file)}"'}
+        headers |= {"X-Linked-Size": str(file.size), "X-Linked-ETag": f'"{sha_of(file)}"'}
         headers["Location"] = f"{self.hub.cdn}/{name}/{path}?Signature=secret"
         self.send(302, headers)
 
@@ -446,7 +446,7 @@ def _drip(cdn: _Cdn, file: Content, at: int) -> bytes:
 _digests: dict[int, tuple[Content, str]] = {}
 
 
-def _sha(file: Content) -> str:
+def sha_of(file: Content) -> str:
     """Counted once for each content."""
     kept = _digests.get(id(file))
     if kept is None or kept[0] is not file:
@@ -468,5 +468,7 @@ def _entry(path: str, file: Content, small: bool) -> dict[str, Any]:
         "oid": _blob(file) if small else "0" * 40,
     }
     return (
-        row if small else row | {"lfs": {"oid": _sha(file), "size": file.size, "pointerSize": 134}}
+        row
+        if small
+        else row | {"lfs": {"oid": sha_of(file), "size": file.size, "pointerSize": 134}}
     )

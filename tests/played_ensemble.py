@@ -20,6 +20,7 @@ from tests.scripted_children import (
     begin,
     fake_means,
     step,
+    turns,
     until,
 )
 
@@ -27,7 +28,14 @@ from tests.scripted_children import (
 class Played:
     """An ensemble whose children the test plays; `room` says how many fit."""
 
-    def __init__(self, folder: Path, *greetings: Any, room: int = 9, path: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *greetings: Any,
+        room: int = 9,
+        path: str = "",
+        kept: Sequence[str] = (),
+    ) -> None:
         self.folder = folder
         self.clock = FakeClock()
         self.engines = FakeLinks(*(greetings or (LOADED,)))
@@ -48,7 +56,12 @@ class Played:
                 make_room=make_room,
             )
 
-        self.model = Ensemble(make, fits, path=self.file(path) if path else "")
+        self.model = Ensemble(
+            make,
+            fits,
+            path=self.file(path) if path else "",
+            kept=[self.file(name) for name in kept],
+        )
 
     def file(self, name: str) -> str:
         """A file that could be a model."""
@@ -83,6 +96,14 @@ class Played:
         link = self.engine(name)
         number = next(one for one in reversed(link.sent) if isinstance(one, Submit)).request_id
         link.say(step(TokenOut(number, 65), Finished(number, FinishReason.STOP, Usage(2, 1, 0))))
+
+    async def give_up(self, name: str) -> None:
+        """Let each engine of this model die soon after it was loaded, until there comes no other."""
+        while name in self.loaded:
+            self.engine(name).die()
+            await turns()
+            self.clock.advance(5)
+            await turns()
 
     async def answered(self, name: str) -> None:
         """Ask, and be answered; a second of time goes by."""

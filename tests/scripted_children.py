@@ -76,7 +76,7 @@ class Script:
     `answer` is written token by token, again and again where `endless`; where there are `pieces` these are written
     instead, one token each; with `echo` the prompt itself is.  Where it `follows`, an answer begins after the place in
     it where the prompt ends, so that a prompt that holds half of an answer is followed by the other half.
-    `fault` is what goes wrong: "hang at start", "refuse", "hang in load", "die in load", "hang", "deaf", "stubborn",
+    `fault` is what goes wrong: "hang at start", "abort at start" (as a driver does that a backend wakes), "refuse", "hang in load", "die in load", "hang", "deaf", "stubborn",
     "protocol", "last words"; "stall" hangs in the first request.  An engine dies of a prompt that holds KILL.
     """
 
@@ -125,11 +125,7 @@ class _Scripted(ABC):
 
     def run(self) -> None:
         fault = self.script.fault
-        if fault == "stubborn":
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        self.pump.start()
-        if fault == "hang at start":
-            _hang()
+        self.start(fault)
         self.pump.send(Ready(PROTOCOL + (fault == "protocol"), os.getpid(), "0", ("CPU",)))
         self.until(Load)
         self.pump.send(Progress(0.5, "half way"))
@@ -152,6 +148,16 @@ class _Scripted(ABC):
         if fault == "hang":
             _hang()
         self.serve()
+
+    def start(self, fault: str) -> None:
+        """Up to where it is ready to be told of a model."""
+        if fault == "stubborn":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        self.pump.start()
+        if fault == "hang at start":
+            _hang()
+        if fault == "abort at start":
+            os.abort()
 
     def until(self, kind: type[Message]) -> None:
         """Wait for a message of this kind; the end of the pipe ends the process."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import PurePath
@@ -29,17 +30,19 @@ _HEALTH = {
     ModelPhase.FAILED: ("failed", HTTPStatus.SERVICE_UNAVAILABLE),
     ModelPhase.NONE: ("no model", HTTPStatus.SERVICE_UNAVAILABLE),
 }
+DEGRADED = "degraded"
+"""The word for a server whose default model serves while another one has failed."""
 
 
-def model_names(state: ModelState) -> dict[str, str]:
-    """Every name that means a model that there is, with its file; "" for the one that answers who names none."""
-    names: dict[str, str] = {}
-    if state.path:
-        names[DEFAULT_MODEL] = ""
-        for model in (state, *state.others):
+def named_models(present: ModelState) -> dict[str, ModelState]:
+    """Every name that means a model that there is; the present one's first, for that answers who names none."""
+    names: dict[str, ModelState] = {}
+    if present.path:
+        names[DEFAULT_MODEL] = present
+        for model in (present, *present.others):
             file = PurePath(model.path)
             for name in (file.stem, file.name):
-                names.setdefault(name, "" if model is state else model.path)
+                names.setdefault(name, model)
     return names
 
 
@@ -73,27 +76,38 @@ class Routes:
         return application
 
     async def health(self, _request: Request) -> Response:
-        """How the model is; with what there is to say of the cache, for whoever runs the server."""
-        word, status = _HEALTH[self._host.state.phase]
-        body = {"status": word}
+        """How the default model is, and how many there are of each kind; with what there is to say of the cache.
+
+        Whoever has no key is told no names.
+        """
+        present = self._host.state
+        word, status = _HEALTH[present.phase]
+        body: dict[str, object] = {"status": word}
+        if present.others:
+            words = Counter(_HEALTH[one.phase][0] for one in (present, *present.others))
+            body["models"] = dict(words)
+            if status == HTTPStatus.OK and words["failed"]:
+                body["status"] = DEGRADED
         advice = self._host.status.advice
         if advice is not None:
             body["cache_advice"] = advice.text
         return JSONResponse(body, status)
 
     async def models(self, _request: Request) -> Response:
-        names = model_names(self._host.state)
-        return JSONResponse({"object": "list", "data": [self._entry(name) for name in names]})
+        names = named_models(self._host.state)
+        entries = [self._entry(name, model) for name, model in names.items()]
+        return JSONResponse({"object": "list", "data": entries})
 
     async def model(self, request: Request) -> Response:
-        return JSONResponse(self._entry(self._resolve(request.path_params["name"])))
+        name, model = _resolve(self._host.state, request.path_params["name"])
+        return JSONResponse(self._entry(name, model))
 
     async def chat(self, request: Request) -> ChatResponse:
         body = parse_chat(await read_json(request))
-        name = self._resolve(body.model)
-        path = model_names(self._host.state).get(name, "")
-        if not path:
-            self._require_model()
+        present = self._host.state
+        name, model = _resolve(present, body.model)
+        _require(model)
+        path = "" if model is present else model.path
         return ChatResponse(
             self._generator.generate(replace(body.request, model=path)),
             CompletionWriter(
@@ -106,29 +120,39 @@ class Routes:
             stopping=self._stopping,
         )
 
-    def _entry(self, name: str) -> dict[str, object]:
-        return {"id": name, "object": "model", "created": self._created, "owned_by": "tutti"}
+    def _entry(self, name: str, model: ModelState) -> dict[str, object]:
+        entry = {"id": name, "object": "model", "created": self._created, "owned_by": "tutti"}
+        return {**entry, **_told(model)}
 
-    def _resolve(self, name: str | None) -> str:
-        """The name that an answer carries; none given means the file's own."""
-        names = model_names(self._host.state)
-        if name is None:
-            return next((own for own in names if own != DEFAULT_MODEL), DEFAULT_MODEL)
-        if name not in names:
-            raise RequestError(
-                "There is no model of this name; GET /v1/models lists those there are.",
-                param="model",
-                status=HTTPStatus.NOT_FOUND,
-                code="model_not_found",
-            )
-        return name
 
-    def _require_model(self) -> None:
-        """A model that loads, or that loads again when asked, is fine: the request waits for it."""
-        state = self._host.state
-        if state.phase in (ModelPhase.NONE, ModelPhase.FAILED):
-            raise RequestError(
-                state.error or "No model is loaded.",
-                status=HTTPStatus.SERVICE_UNAVAILABLE,
-                code="model_not_ready",
-            )
+def _told(model: ModelState) -> dict[str, str]:
+    """How one model is, in the words of /health; of one that failed also why."""
+    word, _ = _HEALTH[model.phase]
+    failed = model.phase is ModelPhase.FAILED
+    return {"status": word, "error": model.error} if failed else {"status": word}
+
+
+def _resolve(present: ModelState, name: str | None) -> tuple[str, ModelState]:
+    """The name that an answer carries, and the model that writes it; none given means the present one's own."""
+    names = named_models(present)
+    if name is None:
+        own = next((own for own in names if own != DEFAULT_MODEL), DEFAULT_MODEL)
+        return own, present
+    if name not in names:
+        raise RequestError(
+            "There is no model of this name; GET /v1/models lists those there are.",
+            param="model",
+            status=HTTPStatus.NOT_FOUND,
+            code="model_not_found",
+        )
+    return name, names[name]
+
+
+def _require(model: ModelState) -> None:
+    """A model that loads, or that loads again when asked, is fine: the request waits for it."""
+    if model.phase in (ModelPhase.NONE, ModelPhase.FAILED):
+        raise RequestError(
+            model.error or "No model is loaded.",
+            status=HTTPStatus.SERVICE_UNAVAILABLE,
+            code="model_not_ready",
+        )

@@ -27,7 +27,7 @@ class ModelState:
     have it loaded all the same.  `format_name` is the prompt format, "" for the model's own.  `can_switch` and
     `can_effort` say whether the model can be told to reason or not, and how much.  `recommended` are the values of
     sampling that the model's file advises.  `others` are the models that are loaded, or being loaded, beside this one, by
-    path.
+    path; with those that were given up, where these are to stay among them.
     """
 
     phase: ModelPhase = ModelPhase.NONE

@@ -17,7 +17,15 @@ def note(text: str) -> None:
 
 
 def _print(text: str, *, error: bool) -> None:
+    stream = sys.stderr if error else sys.stdout
     try:
-        print(text, file=sys.stderr if error else sys.stdout, flush=True)
+        stream.write(f"{_writable(text, stream.encoding)}\n")
+        stream.flush()
     except OSError:
         _log.warning("Nobody reads the output any more: %s", text)
+
+
+def _writable(text: str, encoding: str | None) -> str:
+    """Names are a stranger's: what the stream has no letters for is spelled out, instead of ending the command."""
+    coded = encoding or "utf-8"
+    return text.encode(coded, "backslashreplace").decode(coded)

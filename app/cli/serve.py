@@ -10,23 +10,34 @@ Exit codes: 0 stopped in order, 1 the model cannot be used, 2 the arguments or t
 import argparse
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, get_args
+from typing import TYPE_CHECKING, Protocol
 
 from app import log, paths
 from app.chat.model_port import ModelHost
 from app.chat.model_state import AdviceKind, ModelPhase, ModelState
 from app.chat.ports import Generator
+from app.cli.load_options import (
+    add_load_options,
+    chosen,
+    load_params,
+    numbers,
+    options_in_use,
+    whole_number,
+)
 from app.cli.say import note, say
-from app.errors import AppError, ModelError
+from app.errors import AppError, ModelError, StoreError
 from app.overrides import Overrides, templates_dir
-from app.settings import GAPS, OWN_NUMBERS, RANGES, KvType, Pace, Profile
+from app.remembered import LoadChoice, Remembered, remembered_path
 from app.sizing.planner import Planner
-from app.sizing.profiles import Own, Plan, shortage
+from app.sizing.profiles import shortage
 from app.verdict import CHECKING
 from app.wire import LoadParams
 
@@ -34,6 +45,7 @@ if TYPE_CHECKING:
     from app.api.guard import Key
 
 STOPPED, MODEL_REFUSED, USAGE = 0, 1, 2
+_log = logging.getLogger(__name__)
 HIGHEST_PORT = 65_535
 ADVICE_SECONDS = 10.0
 
@@ -50,7 +62,7 @@ class ServedModel(Generator, ModelHost, Protocol):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of design.md's table; a flag that is not given takes the profile's value."""
+    """The flags of design.md's table."""
     port = whole_number(0, HIGHEST_PORT)
     parser.add_argument(
         "--model",
@@ -65,42 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--api-key-file", metavar="FILE", type=Path, help="clients must send the key in it"
     )
-    parser.add_argument(
-        "--profile",
-        choices=get_args(Profile),
-        default="auto",
-        help="gives the numbers that no other option does (default: auto, chosen for this machine)",
-    )
-    parser.add_argument(
-        "--pace",
-        choices=get_args(Pace),
-        default="balanced",
-        help="how much of a new prompt is read between two words of the others (default: balanced)",
-    )
-    _add_number(parser, "--ctx", "pool_tokens", "TOKENS", "size of the pool that all chats share")
-    _add_number(parser, "--seqs", "sequences", "N", "most chats that decode at once")
-    _add_number(parser, "--batch", "batch", "N", "most tokens of one step")
-    _add_number(parser, "--threads", "threads", "N", "threads of a step; 0 chooses", default=0)
-    _add_number(
-        parser, "--gpu-layers", "gpu_layers", "N", "layers on the GPU; -1 all that fit", default=-1
-    )
-    parser.add_argument(
-        "--device", metavar="NAME", default="", help='where the model runs; "doctor" lists them'
-    )
-    parser.add_argument("--kv-type", choices=get_args(KvType), help="type of the pool's cells")
-    _add_number(parser, "--spill", "spill_megabytes", "MB", "memory for what idle chats have read")
-    parser.add_argument(
-        "--mmap",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="map the model file into memory, or read all of it at once",
-    )
-    parser.add_argument(
-        "--kv-offload",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="keep the pool on the GPU, where there is one",
-    )
+    add_load_options(parser)
     parser.add_argument(
         "--load-unproven",
         action="store_true",
@@ -108,71 +85,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_number(
-    parser: argparse.ArgumentParser,
-    flag: str,
-    setting: str,
-    unit: str,
-    words: str,
-    default: int | None = None,
-) -> None:
-    low, high = RANGES[setting]
-    kind = whole_number(int(low), int(high))
-    parser.add_argument(flag, dest=setting, metavar=unit, type=kind, default=default, help=words)
-
-
-def whole_number(low: int, high: int) -> Callable[[str], int]:
-    """An argparse type that refuses anything else with the range in its words."""
-
-    def parse(text: str) -> int:
-        digits = text.removeprefix("-")
-        if not (
-            digits.isascii() and digits.isdigit() and len(digits) < 20 and low <= int(text) <= high
-        ):
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
-        return int(text)
-
-    return parse
-
-
-def own(arguments: argparse.Namespace) -> Own:
-    """The numbers that were given instead of the profile's."""
-    return Own(**{name: getattr(arguments, name) for name in OWN_NUMBERS})
-
-
-def load_params(arguments: argparse.Namespace, path: str, plan: Plan) -> LoadParams:
-    """How the file is loaded: the plan's numbers, and what else was asked for."""
-    return LoadParams(
-        path=path,
-        pool_tokens=plan.pool_tokens,
-        sequences=plan.sequences,
-        batch=plan.batch,
-        threads=arguments.threads,
-        gpu_layers=arguments.gpu_layers,
-        device=arguments.device,
-        kv_type=plan.kv_type,
-        mmap=plan.mmap,
-        kv_offload=arguments.kv_offload,
-        spill_bytes=plan.spill_megabytes << 20,
-        gap=GAPS[arguments.pace],
-        yielding=arguments.pool_tokens is None and arguments.kv_type is None,
-    )
-
-
 def planned(
-    arguments: argparse.Namespace, planner: Planner, path: str, beside: Sequence[str] = ()
+    arguments: argparse.Namespace,
+    planner: Planner,
+    path: str,
+    beside: Sequence[str] = (),
+    own: LoadChoice | None = None,
 ) -> LoadParams:
-    """Plan the load of this file beside those that are loaded, and say the numbers."""
-    plan = planner.load(path, arguments.profile, own(arguments), beside)
+    """Plan the load of this file, that has these settings of its `own`, beside those that are loaded; and say the numbers."""
+    choice = chosen(arguments, own)
+    name = Path(path).name
+    plan = planner.load(path, choice.profile, numbers(choice), beside)
+    used = options_in_use(arguments, own)
+    if used:
+        note(f"{name} has load settings of its own, {used}; options that are given go before them")
     note(
-        f"loading {Path(path).name} with the profile {arguments.profile}: pool of {plan.pool_tokens:,} tokens "
+        f"loading {name} with the profile {choice.profile}: pool of {plan.pool_tokens:,} tokens "
         f"({plan.kv_type}, {plan.pool_bytes / 1e6:,.0f} MB), {plan.sequences} chats at once, batch {plan.batch}, "
         f"{plan.spill_megabytes:,} MB for idle chats, pace {arguments.pace}"
     )
-    words = shortage(Path(path).name, plan)
+    words = shortage(name, plan)
     if words:
         note(words)
-    return load_params(arguments, path, plan)
+    return load_params(arguments, path, choice, plan)
 
 
 # --- the command ---------------------------------------------------------------------------------------------
@@ -185,6 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         paths = list(dict.fromkeys(map(model_file, arguments.models or [None])))
+        _tell_apart(paths)
         key = KeyFile(arguments.api_key_file) if arguments.api_key_file else None
         log.start("serve")
         listener = bind(arguments.host, arguments.port)
@@ -210,6 +146,16 @@ def model_file(given: Path | None) -> Path:
     return given.absolute()
 
 
+def _tell_apart(paths: Sequence[Path]) -> None:
+    """Raise ModelError where a request could only reach one of two models."""
+    name, count = Counter(path.name for path in paths).most_common(1)[0]
+    if count > 1:
+        raise ModelError(
+            f"{count} of the models are called {name}, and requests name a model by its file.",
+            "Give --model a link of another name for one of them.",
+        )
+
+
 async def _run(
     arguments: argparse.Namespace,
     paths: Sequence[Path],
@@ -224,19 +170,40 @@ async def _run(
     from app.client.memories import Memories
 
     planner = Planner()
+    remembered = Remembered(remembered_path())
     overrides = Overrides(templates_dir())
     checked = trust.here(lenient=bool(arguments.load_unproven))
 
     def params(path: str) -> LoadParams:
-        return planned(arguments, planner, path, models.beside(path))
+        return planned(arguments, planner, path, models.beside(path), own_choice(remembered, path))
 
     def make(path: str, memories: Memories, _make_room: MakeRoom) -> LocalModel:
         # No model that was asked for is given up for another.
         return LocalModel(params, path=path, memories=memories, overrides=overrides, trust=checked)
 
-    models = Ensemble(make, _asked_for, most=len(paths))
-    remedies = partial(advised_options, planner, arguments.profile, own(arguments))
-    return await serve(models, paths, listener, key, remedies)
+    models = Ensemble(make, _asked_for, most=len(paths), kept=[str(path) for path in paths])
+
+    def remedies(state: ModelState) -> Sequence[str]:
+        choice = chosen(arguments, own_choice(remembered, state.path))
+        return advised_options(planner, choice.profile, numbers(choice), state)
+
+    return await serve(
+        models, paths, listener, key, remedies, partial(_remember_use, remembered, time.time)
+    )
+
+
+def own_choice(remembered: Remembered, path: str) -> LoadChoice | None:
+    """How the model in this file is loaded where nothing else is said; it may be known by the file that a link leads to."""
+    found = remembered.of(path).load
+    return remembered.of(Path(path).resolve()).load if found is None else found
+
+
+def _remember_use(remembered: Remembered, clock: Callable[[], float], path: str) -> None:
+    try:
+        remembered.used(path, clock())
+    except StoreError as error:
+        # Nobody asked for it, and nothing is lost but a date.
+        _log.warning("not remembered: %s", error)
 
 
 def _asked_for(_path: str, _beside: Sequence[str]) -> bool:
@@ -248,16 +215,21 @@ def _no_remedies(_: ModelState) -> Sequence[str]:
     return ()
 
 
+def _not_kept(_: str) -> None:
+    """Nobody wants to know."""
+
+
 async def serve(
     model: ServedModel,
     paths: Sequence[Path],
     listener: socket.socket,
     key: "Key | None" = None,
     remedies: Remedies = _no_remedies,
+    used: Callable[[str], None] = _not_kept,
 ) -> int:
     """Load these and answer on `listener` until SIGINT or SIGTERM; closes all.  Gives the exit code.
 
-    `remedies` says what can be done about a load that failed.
+    `remedies` says what can be done about a load that failed; `used` hears, on a thread, of each file that was loaded.
     """
     from app.api.server import address_of, serving
 
@@ -273,10 +245,13 @@ async def serve(
                     if stop.is_set():
                         break
                     _tell_notes(model.state)
+                    await asyncio.to_thread(used, str(path))
                 else:
                     model.show(str(paths[0]))
                     say(f"listening on {address_of(listener)}")
+                    leave = model.subscribe(_Losses())
                     await advised(model, stop)
+                    leave()
     finally:
         await model.close()
     return STOPPED
@@ -333,6 +308,19 @@ class _Teller:
         if state.doing == CHECKING and not self._said:
             self._said = True
             note(f"checking {state.name}, once for each new file")
+
+
+class _Losses:
+    """Says of each model that was given up why, once."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def __call__(self, state: ModelState) -> None:
+        for model in (state, *state.others):
+            if model.phase is ModelPhase.FAILED and model.path not in self._said:
+                self._said.add(model.path)
+                note(f"{model.name} answers no more: {model.error}")
 
 
 @contextlib.contextmanager

@@ -179,7 +179,8 @@ class Child:
 
     def _died(self, death: Death) -> None:
         self.death = death
-        self._settle(EngineDied(str(death), starved=death.starved))
+        early = death.started and self.ready is None
+        self._settle(EngineDied(str(death), starved=death.starved, early=early))
         self._on_death(death)
 
     def _look(self) -> None:

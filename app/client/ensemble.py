@@ -7,7 +7,7 @@ and the window shows it.  On one device their engines take turns (`app.engine.ba
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
@@ -38,14 +38,24 @@ Fits = Callable[[str, Sequence[str]], bool]
 class Ensemble:
     """All models that are loaded.  Everything is called on the event loop.
 
-    With `path` the first request loads that file.  `states_folder` is where the states of chats may lie ("": nowhere).
+    With `path` the first request loads that file.  `states_folder` is where the states of chats may lie ("": nowhere).  The
+    models in the files of `kept` stay among those that there are once they were loaded, whatever becomes of them: who
+    asks for one that was given up is to hear why.
     """
 
     def __init__(
-        self, make: Make, fits: Fits, *, path: str = "", states_folder: str = "", most: int = 0
+        self,
+        make: Make,
+        fits: Fits,
+        *,
+        path: str = "",
+        states_folder: str = "",
+        most: int = 0,
+        kept: Collection[str] = (),
     ) -> None:
         self._make = make
         self._fits = fits
+        self._kept = frozenset(kept)
         self._most = most or MOST
         self._minutes = 0.0
         self._memories = Memories(states_folder)
@@ -64,7 +74,7 @@ class Ensemble:
         others = (
             model.state
             for model in self._models
-            if model is not self._present and model.state.phase in _THERE
+            if model is not self._present and self._stays(model)
         )
         by_path = sorted(others, key=lambda state: state.path)
         return replace(self._present.state, others=tuple(by_path))
@@ -117,8 +127,8 @@ class Ensemble:
 
     def show(self, path: str) -> None:
         """Make the model in this file the present one, where it is loaded."""
-        model = self._there(path)
-        if model is not None:
+        model = self._with(path)
+        if model is not None and model.state.path == path and self._stays(model):
             self._show(model)
 
     def retitle(self) -> None:
@@ -224,6 +234,10 @@ class Ensemble:
         there = (model for model in self._models if model.state.phase in _THERE)
         return next((model for model in there if model.state.path == path), None)
 
+    def _stays(self, model: LocalModel) -> bool:
+        """Whether it is one of those that there are, though it may not serve."""
+        return model.state.phase in _THERE or model.state.path in self._kept
+
     def _for(self, path: str) -> LocalModel:
         """The one to ask about this file; the present one where there is none, or "" is wanted."""
         return (self._with(path) if path else None) or self._present
@@ -260,7 +274,8 @@ class Ensemble:
             await target.unload()
             self._tidy()
         found = self._with(path) or self._present
-        return self._new("") if found.holds_memory else found
+        taken = found.holds_memory or (found.state.path != path and self._stays(found))
+        return self._new("") if taken else found
 
     async def _target(self, path: str) -> LocalModel | None:
         """The model in whose place this file would be loaded; None where it has room beside all."""
@@ -295,7 +310,8 @@ class Ensemble:
     def _tidy(self) -> None:
         """Let go of models that hold nothing, and tell of those that are left."""
         for model in self._models:
-            if not model.holds_memory and model is not self._present and not self._closed:
+            free = not model.holds_memory and model.state.path not in self._kept
+            if free and model is not self._present and not self._closed:
                 self._leave.pop(model)()
                 self._tasks.spawn(model.close(), name="close a model")
         self._tell()

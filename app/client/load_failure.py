@@ -11,6 +11,11 @@ _OTHER_FILE = (
     "The file may be damaged, or of a kind that this version does not know: "
     "get it again, or choose another model."
 )
+NOT_THE_FILE = (
+    "That was before it opened the file, so the file is not at fault; a driver of the graphics card may be. "
+    "“tutti doctor” says what is found here, and the folder of logs what was said last."
+)
+"""Of a process that ended while it made ready what there is to compute on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,8 @@ class Failure:
             short_of = failure.part
         elif isinstance(failure, EngineDied) and failure.starved:
             short_of = MemoryPart.UNKNOWN
+        elif isinstance(failure, EngineDied) and failure.early:
+            words = f"{failure} {NOT_THE_FILE}"
         elif isinstance(failure, EngineDied):
             name = harmless(PurePath(path).name)
             words = f"“{name}” could not be loaded. {failure} {_OTHER_FILE}"

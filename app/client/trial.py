@@ -10,10 +10,11 @@ from app import modelfile
 from app.client.child import OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
+from app.client.load_failure import NOT_THE_FILE
 from app.errors import EngineDied, EngineError
 from app.trial import limits
-from app.verdict import Finding, Verdict
-from app.wire import Examined, LoadParams, Message
+from app.verdict import BEGUN, Finding, Verdict
+from app.wire import Examined, LoadParams, Message, Progress
 
 _ILLEGAL = getattr(signal, "SIGILL", None)
 _TOO_LONG = getattr(signal, "SIGXCPU", None)
@@ -29,12 +30,19 @@ async def examine(path: Path, spawn: Spawn, clock: Clock, on_progress: OnProgres
     """
     size = await asyncio.to_thread(_size, path)
     deaths: list[Death] = []
+    reached = 0.0
+
+    def progress(step: Progress) -> None:
+        nonlocal reached
+        reached = max(reached, step.fraction)
+        on_progress(step)
+
     link = spawn(_unasked, deaths.append)
     late = clock.call_later(limits.seconds(size), partial(link.kill, _LATE))
     try:
-        found = await link.load(LoadParams(str(path)), on_progress)
+        found = await link.load(LoadParams(str(path)), progress)
     except EngineDied:
-        return judged(deaths[0], path.name)
+        return judged(deaths[0], path.name, began=reached >= BEGUN)
     finally:
         late.cancel()
         await link.stop()
@@ -43,8 +51,11 @@ async def examine(path: Path, spawn: Spawn, clock: Clock, on_progress: OnProgres
     return found.verdict
 
 
-def judged(death: Death, name: str) -> Verdict:
-    """What it tells of the file that its check ended so; raises EngineDied where it tells nothing."""
+def judged(death: Death, name: str, *, began: bool = True) -> Verdict:
+    """What it tells of the file that its check ended so; raises EngineDied where it tells nothing.
+
+    `began`: llama.cpp was there before, so that nothing else can have crashed.
+    """
     number = -death.exitcode if death.exitcode is not None and death.exitcode < 0 else None
     if death.why == _LATE or (number is not None and number == _TOO_LONG):
         return Verdict(
@@ -60,6 +71,8 @@ def judged(death: Death, name: str) -> Verdict:
             f"“{name}” was not checked to its end, for the system ended that, probably for want of memory.",
             "Close other programs, or choose another model.",
         )
+    if not began:
+        raise EngineDied(f"{death} {NOT_THE_FILE}", early=True)
     return Verdict(
         Finding.CRASHED,
         f"“{name}” cannot be used: opening it crashes the engine ({_how(death, number)}).",

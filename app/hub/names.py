@@ -119,13 +119,14 @@ def _not_understood(text: str) -> HubError:
 
 
 def shown(text: str, most: int = 120) -> str:
-    """A stranger's text for one line of the window or the terminal: no control or direction characters, not endless."""
+    """A stranger's text for one line of the window or the terminal: no control or direction characters, nothing
+    that cannot be encoded, not endless."""
     line = " ".join(_UNPRINTABLE.sub(" ", text).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 _UNPRINTABLE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
 
 

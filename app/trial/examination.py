@@ -8,13 +8,14 @@ loaded.
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from app import modelfile
+from app import llama, modelfile
 from app.dialogue import ChatLine
 from app.errors import ModelError
 from app.sizing import extent
 from app.sizing.header import read_header
+from app.verdict import BEGUN
 from app.wire import LoadParams, Render, Rendered, TextFailed, Tokenize
 
 if TYPE_CHECKING:
@@ -50,9 +51,11 @@ def examine(path: Path, tell: Tell) -> None:
     """
     _look_at_head(path)
     tell(_HEAD)
+    api = llama.load()
+    tell(BEGUN)
     prompt = _try_text(path)
     tell(_TEXT)
-    _try_weights(path, prompt, lambda fraction: tell(_TEXT + fraction * (_WEIGHTS - _TEXT)))
+    _try_weights(api, path, prompt, lambda fraction: tell(_TEXT + fraction * (_WEIGHTS - _TEXT)))
     tell(1.0)
 
 
@@ -81,8 +84,7 @@ def _try_text(path: Path) -> tuple[int, ...]:
     return rendered.tokens[:_PROMPT] if isinstance(rendered, Rendered) else (0,) * _PROMPT
 
 
-def _try_weights(path: Path, prompt: Sequence[int], tell: Tell) -> None:
-    from app import llama
+def _try_weights(api: Any, path: Path, prompt: Sequence[int], tell: Tell) -> None:
     from app.engine.context import LlamaBackend, default_threads
     from app.engine.model import Model
 
@@ -90,7 +92,6 @@ def _try_weights(path: Path, prompt: Sequence[int], tell: Tell) -> None:
     params = LoadParams(
         str(path), pool_tokens=_POOL, sequences=1, batch=64, threads=threads, gpu_layers=0, device="CPU"
     )  # fmt: skip
-    api = llama.load()
     log = llama.NativeLog(api)
 
     def progress(fraction: float) -> bool:

@@ -13,6 +13,8 @@ import openai
 import psutil
 import pytest
 
+from app.remembered import LoadChoice, Remembered, remembered_path
+
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
 KEY = "k-real"
@@ -108,6 +110,31 @@ def test_chats_are_answered_and_a_signal_leaves_no_process(program: Program) -> 
     assert program.process.wait(60) == 0
     gone, alive = psutil.wait_procs(children, timeout=60)
     assert (len(gone), alive) == (len(children), [])
+
+
+def test_the_model_is_loaded_with_its_own_settings_and_that_it_was_is_remembered(
+    tmp_path: Path, starter: Path
+) -> None:
+    Remembered(remembered_path()).load_with(starter, LoadChoice(profile="edge", threads=1))
+    flags = ["--model", str(starter), "--port", "0", "--seqs", "1"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "app", "serve", *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith("listening on ")
+            process.send_signal(signal.SIGTERM)
+            _, words = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 0
+    assert "has load settings of its own, --profile edge --threads 1; options" in words
+    assert "with the profile edge: pool of 1,024 tokens" in words
+    assert ", 1 chats at once," in words
+    assert Remembered(remembered_path()).of(starter).used > 0
 
 
 def test_the_program_passes_its_own_test(starter: Path) -> None:

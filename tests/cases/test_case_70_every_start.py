@@ -1,5 +1,6 @@
-"""Case 70: what ends the app at its start does not end every start."""
+"""Case 70: what ends the app at its start does not end every start, and a driver that aborts does not end the app."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -11,9 +12,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
+from app.chat.model_state import ModelPhase
+from app.client.clock import LoopClock
+from app.client.pair import Means
+from app.client.trial import examine
+from app.errors import EngineDied
 from app.store.conversations import database_path, open_store
 from app.ui.start_mark import StartMark
+from tests import scripted_children
+from tests.cases.whole import RealModel, user
 from tests.gui.desk import Desk, close_desk, open_desk, until
+from tests.scripted_children import Births, Script
 
 ROOT = Path(__file__).parents[2]
 
@@ -112,3 +121,35 @@ def test_killed_as_soon_as_it_is_shown() -> None:
     shown, tabs, words = in_order()
     assert (shown, tabs) == ("shown", 1)
     assert str(words).startswith("Tutti ended during its last start.")
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("worker", [False, True])
+def test_a_driver_that_aborts_ends_a_child_and_is_not_put_down_to_the_file(*, worker: bool) -> None:
+    """Real processes that abort where backends wake the drivers, before they are told of a model; then good ones."""
+    bad, good = Script(fault="abort at start"), Script()
+    engines = Births(scripted_children.engine, good if worker else bad, good)
+    texts = Births(scripted_children.text_worker, bad if worker else good, good)
+    model = RealModel(Path("/models/scripted.gguf"), means=Means(engines, texts))
+
+    async def scenario() -> None:
+        await model.load("/models/scripted.gguf")
+        assert model.state.phase is ModelPhase.FAILED
+        assert "stopped unexpectedly (signal SIGABRT)." in model.state.error
+        assert "the file is not at fault; a driver of the graphics card may be" in model.state.error
+        assert "damaged" not in model.state.error
+        await model.load("/models/scripted.gguf")
+        assert (await model.ask(user("hi"))).text == "Hello."
+        await model.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.crash
+def test_a_driver_that_aborts_in_the_check_is_no_verdict_on_the_file(tmp_path: Path) -> None:
+    """A crash once llama.cpp has the file is one: `tests/crash/test_trial.py`."""
+    path = tmp_path / "m.gguf"
+    path.write_bytes(b"GGUF\x03\0\0\0")
+    births = Births(scripted_children.engine, Script(fault="abort at start"))
+    with pytest.raises(EngineDied, match="the file is not at fault"):
+        asyncio.run(examine(path, births, LoopClock(), lambda _: None))

@@ -91,6 +91,10 @@ def test_no_text_does_more_than_be_refused(text: str) -> None:
     )
 
 
+def test_a_name_that_is_not_valid_text_can_be_shown() -> None:
+    assert names.shown("bad\udcffname").encode() == b"bad name"
+
+
 @given(words, st.integers(1, 99_999), st.data())
 def test_the_parts_of_a_split_model_belong_together(
     stem: str, count: int, data: st.DataObject

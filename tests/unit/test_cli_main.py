@@ -1,5 +1,7 @@
 """The entry: what it imports, what it does without streams."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -9,6 +11,7 @@ import pytest
 
 from app import __version__
 from app.__main__ import main
+from app.cli.say import note, say
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,6 +29,20 @@ def test_what_is_not_a_command_is_one_line(
         main(arguments)
     assert exit_.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("encoding", "written"),
+    [("utf-8", "模型 “a” \\udcff"), ("ascii", r"\u6a21\u578b \u201ca\u201d \udcff"), ("cp1252", r"\u6a21\u578b “a” \udcff")],
+)  # fmt: skip
+def test_what_the_output_has_no_letters_for_is_spelled_out(encoding: str, written: str) -> None:
+    """The name of a file need not be valid text, and a pipe need not take all that is."""
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding, newline="\n")
+    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+        say("模型 “a” \udcff")
+        note("\udcff")
+    assert raw.getvalue().decode(encoding) == f"{written}\ntutti: \\udcff\n"
 
 
 def test_the_entry_loads_neither_qt_nor_llama_nor_the_server() -> None:

@@ -6,7 +6,7 @@ import io
 import os
 import signal
 import socket
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -15,10 +15,12 @@ import pytest
 
 from app.__main__ import main, parser
 from app.api.server import bind
-from app.chat.model_state import Advice, AdviceKind, EngineStatus, ModelPhase
+from app.chat.model_state import Advice, AdviceKind, EngineStatus, ModelPhase, ModelState
+from app.cli.load_options import chosen, options_in_use
 from app.cli.memory_help import advised_options
-from app.cli.serve import advised, planned, serve
+from app.cli.serve import advised, own_choice, planned, serve
 from app.errors import MemoryPart
+from app.remembered import LoadChoice, Remembered
 from app.settings import GAPS, Profile
 from app.sizing.machine import Machine
 from app.sizing.planner import Planner
@@ -95,6 +97,69 @@ def test_flags_win_over_the_profile(talker: Path) -> None:
     assert params("--kv-offload").kv_offload
 
 
+OWN = LoadChoice(profile="edge", pool_tokens=2048, mmap=True, threads=3, gpu_layers=5)
+"""What the window keeps for a model."""
+
+
+def with_own(talker: Path, *flags: str, own: LoadChoice = OWN) -> LoadParams:
+    return planned(parser().parse_args(["serve", *flags]), PLANNER, str(talker), own=own)
+
+
+def test_a_models_own_load_settings_count_where_no_option_is_given(
+    talker: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = "--profile edge --ctx 2048 --mmap --threads 3 --gpu-layers 5"
+    assert with_own(talker) == params(*flags.split(), model=str(talker))
+    own, loading, _ = capsys.readouterr().err.splitlines()
+    assert own == (
+        f"tutti: talker.gguf has load settings of its own, {flags}; options that are given go before them"
+    )
+    assert loading.startswith("tutti: loading talker.gguf with the profile edge: pool of 2,048 ")
+
+
+def test_an_option_goes_before_a_models_own_setting(
+    talker: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = with_own(talker, "--ctx", "4096", "--no-mmap", "--threads", "0")
+    assert (found.pool_tokens, found.mmap, found.threads) == (4096, False, 0)
+    assert (found.batch, found.kv_type, found.gpu_layers) == (64, "q8_0", 5), "of its own profile"
+    assert "of its own, --profile edge --gpu-layers 5; options" in capsys.readouterr().err
+
+
+def test_a_profile_that_is_given_takes_the_place_of_the_models_own_numbers(
+    talker: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = with_own(talker, "--profile", "development")
+    assert (found.pool_tokens, found.threads) == (4096, 3), "threads are no number of a profile"
+    assert "of its own, --threads 3 --gpu-layers 5; options" in capsys.readouterr().err
+    same = LoadChoice(profile="edge", pool_tokens=2048)
+    assert with_own(talker, "--profile", "auto", own=same) == params(model=str(talker))
+    assert "of its own" not in capsys.readouterr().err
+
+
+def test_every_load_setting_of_a_model_has_its_option(talker: Path) -> None:
+    every = LoadChoice("edge", 2048, 3, 128, "f16", False, 9, 2, 0)
+    arguments = parser().parse_args(["serve"])
+    assert all(getattr(every, item.name) != item.default for item in fields(every))
+    words = options_in_use(arguments, every)
+    assert words.count("--") == len(fields(every))
+    assert "--no-mmap" in words
+    again = parser().parse_args(["serve", *words.split()])
+    assert chosen(again, None) == chosen(arguments, every) == every
+
+
+def test_a_model_is_known_by_the_file_that_a_link_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "real.gguf").touch()
+    (tmp_path / "link.gguf").symlink_to(tmp_path / "real.gguf")
+    remembered = Remembered(tmp_path / "models.json")
+    link = str(tmp_path / "link.gguf")
+    assert own_choice(remembered, link) is None
+    remembered.load_with(tmp_path / "real.gguf", OWN)
+    assert own_choice(remembered, link) == OWN
+    remembered.load_with(link, LoadChoice(threads=1))
+    assert own_choice(remembered, link) == LoadChoice(threads=1)
+
+
 @pytest.mark.parametrize(
     "flags",
     [
@@ -152,6 +217,14 @@ def test_a_missing_model_or_key_is_named(
     assert "key file" in refused(["--api-key-file", str(tmp_path / "no-key")], capsys)
     (tmp_path / "empty").write_text("\n")
     assert "key file" in refused(["--api-key-file", str(tmp_path / "empty")], capsys)
+
+
+def test_two_models_that_requests_cannot_tell_apart_are_refused(
+    tmp_path: Path, talker: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / talker.name).symlink_to(talker)
+    both = ["--model", str(talker), "--model", str(tmp_path / talker.name)]
+    assert "2 of the models are called talker.gguf" in refused(both, capsys)
 
 
 class Model(FakeGenerator):
@@ -237,6 +310,25 @@ def test_several_models_are_loaded_and_the_first_is_that_of_who_names_none() -> 
 
     assert asyncio.run(run()) == 0
     assert (model.host.loads, model.host.shown) == (["one.gguf", "two.gguf"], ["one.gguf"])
+
+
+def test_a_model_that_is_given_up_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    lost = ModelState(ModelPhase.FAILED, path="/two.gguf", name="two", error="It is given up.")
+
+    async def run() -> int:
+        model = Model()
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            listener = bind("127.0.0.1", 0)
+            task = asyncio.get_running_loop().create_task(serve(model, [Path("m.gguf")], listener))
+            await until(lambda: "listening" in out.getvalue())
+            for fraction in (0.1, 0.2):
+                model.host.move(others=(lost,), fraction=fraction)
+            os.kill(os.getpid(), signal.SIGTERM)
+            return await task
+
+    assert asyncio.run(run()) == 0
+    words = capsys.readouterr().err
+    assert words == "tutti: a note\ntutti: two answers no more: It is given up.\n"
 
 
 @pytest.mark.parametrize("kind", AdviceKind)

@@ -367,3 +367,44 @@ def test_a_request_that_is_left_ends_in_its_engine(tmp_path: Path, *, dropped: b
         return await anext(events)
 
     run(scenario())
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_model_that_is_given_up_stays_among_those_there_are_where_it_is_to(
+    tmp_path: Path, *, kept: bool
+) -> None:
+    async def scenario() -> None:
+        played = Played(tmp_path, kept=("one", "two") if kept else ())
+        await played.answered("one")
+        await played.answered("two")
+        played.model.show(played.file("one"))
+        await played.give_up("two")
+        state = played.model.state
+        assert (state.name, state.phase) == ("one", ModelPhase.READY)
+        found = [(other.name, other.phase) for other in state.others]
+        assert found == ([("two", ModelPhase.FAILED)] if kept else [])
+        if kept:
+            assert "3 times in a row" in state.others[0].error
+        await played.answered("one")
+        await played.model.close()
+
+    run(scenario())
+
+
+def test_a_kept_model_that_failed_gives_its_place_to_no_other(tmp_path: Path) -> None:
+    """The first of those that a server was given is the present one, whatever became of it meanwhile."""
+
+    async def scenario() -> None:
+        played = Played(tmp_path, kept=("one", "two"))
+        one, two = played.file("one"), played.file("two")
+        await played.model.load(one)
+        await played.give_up("one")
+        await played.model.load(two)
+        played.model.show(one)
+        state = played.model.state
+        assert (state.path, state.phase) == (one, ModelPhase.FAILED)
+        assert [(other.path, other.phase) for other in state.others] == [(two, ModelPhase.READY)]
+        await played.answered("two")
+        await played.model.close()
+
+    run(scenario())

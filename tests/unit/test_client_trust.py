@@ -194,6 +194,16 @@ def test_an_end_that_is_no_fault_of_the_file_is_none(death: Death) -> None:
         trial.judged(death, "m.gguf")
 
 
+def test_a_crash_before_llama_has_the_file_is_none() -> None:
+    for number in (signal.SIGABRT, signal.SIGSEGV):
+        with pytest.raises(EngineDied, match="the file is not at fault") as caught:
+            trial.judged(Death("check", exitcode=-number), "m.gguf", began=False)
+        assert caught.value.early
+    for number, finding in ((signal.SIGKILL, Finding.LARGE), (signal.SIGXCPU, Finding.SLOW)):
+        verdict = trial.judged(Death("check", exitcode=-number), "m.gguf", began=False)
+        assert verdict.finding is finding
+
+
 @pytest.mark.parametrize("limit", [limits.seconds, limits.processor_seconds, limits.memory])
 def test_a_larger_file_may_take_more(limit: Callable[[int], float]) -> None:
     assert limit(0) < limit(10**9) < limit(10**12)
