@@ -236,14 +236,15 @@ class Engine:
     def _prefill_budget(self, running: list[Sequence], reading: list[Sequence]) -> int:
         if not reading:
             return 0
-        rows = len(running)
-        wanted = sum(sequence.remaining for sequence in reading)
-        limit = min(self._info.batch - rows, wanted)
-        used = self._pool.cells.used
+        rows, cells = len(running), self._pool.cells
+        wanted = sum(sequence.chunk_limit for sequence in reading)
+        most = min(self._info.batch, cells.total - cells.busy) - rows
         urgent = more_urgent(reading, running)
-        budget = min(limit, prefill_budget(self._cost, self.pace, rows, used, urgent=urgent))
+        budget = prefill_budget(
+            self._cost, self.pace, rows, cells.used, most=min(most, wanted), urgent=urgent
+        )
         self._pool.make_free(rows + budget)
-        return min(budget, self._pool.cells.free - rows)
+        return min(budget, cells.free - rows)
 
     def _park(self, sequence: Sequence) -> None:
         """Take a sequence's cells; it waits in its old place and goes on when there is room."""

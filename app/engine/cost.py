@@ -13,6 +13,7 @@ something else) counts only in part.  How far mixed steps overshoot is followed 
 longest gap is not kept by steps that are right on average.
 """
 
+import sys
 from dataclasses import dataclass
 
 from app.engine.least_squares import Features, LeastSquares
@@ -22,6 +23,9 @@ LARGE = 64
 """Rows and chunk together from which on a step is a large one.  On the CPU, flash attention takes fewer of them cell by cell,
 and this many in tiles.  What that is worth depends on how llama.cpp was compiled: on the same two cores, 64 tokens of
 SmolLM2 behind 1,000 others took 1.3 times as long as 16 with one set of instructions, and 3.5 times with another."""
+
+UNBOUNDED = sys.maxsize
+"""As many tokens as one likes."""
 
 _FIRST_CHUNK = 32
 _FIRST_SMALL_CHUNK = 8
@@ -94,21 +98,24 @@ class CostModel:
         fit = self._small if self._small.seen else self._large
         return fit.predict(_mixed(Shape(shape.rows, _LITTLE, shape.cells)))
 
-    def chunk_for(self, seconds: float, rows: int, cells: int) -> int:
-        """How many prefill tokens a step of `rows` rows may read to take about `seconds`; at least 0."""
+    def chunk_for(self, seconds: float, rows: int, cells: int, most: int = UNBOUNDED) -> int:
+        """How many prefill tokens, `most` at the most, a step of `rows` rows may read to take about `seconds`; at least 0."""
         least = max(1, LARGE - rows)
         large = _chunk(self._large, seconds, rows, cells)
-        if large is not None and large >= least:
-            return large
         small = _chunk(self._small, seconds, rows, cells)
-        if large is None:
-            if small is None:
-                return _FIRST_CHUNK
-            return least if _TRY_LARGE <= small < least else small
+        if large is None and small is None:
+            return min(_FIRST_CHUNK, most)
+        if most < least:
+            # What is left of a text does not make a large step, whatever that would cost.
+            return min(_FIRST_SMALL_CHUNK if small is None else small, most)
+        if large is not None and large >= least:
+            return min(large, most)
+        if large is None and small is not None:
+            return least if _TRY_LARGE <= small < least else min(small, most)
         return min(_FIRST_SMALL_CHUNK if small is None else small, least - 1)
 
-    def least_chunk(self, floor: int, rows: int, cells: int) -> int:
-        """What a step of `rows` rows reads where not even `floor` tokens fit into its time.
+    def least_chunk(self, floor: int, rows: int, cells: int, most: int = UNBOUNDED) -> int:
+        """What a step of `rows` rows reads, of `most` tokens, where not even `floor` fit into its time.
 
         Few tokens behind many cells may take as long as a large step's: then the gap is as long either way, and only
         the large step brings the text to its end.
@@ -116,8 +123,8 @@ class CostModel:
         large = max(floor, LARGE - rows)
         many = self.seconds(Shape(rows, large, cells))
         few = self.seconds(Shape(rows, floor, cells))
-        if many is None or few is None:
-            return floor
+        if large > most or many is None or few is None:
+            return min(floor, most)
         return large if many <= _HARDLY_LONGER * few else floor
 
     def effort(self, start: int, end: int) -> float:

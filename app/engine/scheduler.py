@@ -9,7 +9,7 @@ and in their steps only once it has waited long enough to count as one of them.
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, replace
 
-from app.engine.cost import LARGE, CostModel, Shape
+from app.engine.cost import LARGE, UNBOUNDED, CostModel, Shape
 from app.engine.sequence import Sequence
 from app.wire import Priority
 
@@ -61,19 +61,27 @@ class Plan:
 
 
 def prefill_budget(
-    cost: CostModel, pace: Pace, rows: int, cells: int, *, urgent: bool = False
+    cost: CostModel,
+    pace: Pace,
+    rows: int,
+    cells: int,
+    *,
+    most: int = UNBOUNDED,
+    urgent: bool = False,
 ) -> int:
     """How many prompt tokens the next step may read beside `rows` decode rows, with `cells` cells in use.
 
-    `urgent` says that what is read is more urgent than all of the rows.
+    There are `most` that it could read.  `urgent` says that what is read is more urgent than all of the rows.
     """
     alone = cost.seconds(Shape(rows, 0, cells)) if rows else None
     gap = pace.gap * pace.urgent if urgent else pace.gap
     seconds = pace.alone_seconds if alone is None else gap * alone / cost.margin
-    chunk = cost.chunk_for(seconds, rows, cells)
+    chunk = cost.chunk_for(seconds, rows, cells, most)
     if not rows:
-        return max(LARGE, chunk)
-    return chunk if chunk >= pace.floor else cost.least_chunk(pace.floor, rows, cells)
+        return min(most, max(LARGE, chunk))
+    if chunk >= min(pace.floor, most):
+        return chunk
+    return cost.least_chunk(pace.floor, rows, cells, most)
 
 
 def more_urgent(reading: Seq[Sequence], running: Seq[Sequence]) -> bool:

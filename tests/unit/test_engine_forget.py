@@ -1,5 +1,6 @@
 """A deleted chat takes its own states with it, and leaves to the others what theirs go on from."""
 
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -208,7 +209,7 @@ def test_a_whole_state_that_is_damaged_takes_no_other_with_it(
     tree = StateTree(10_000, exact=True)
     for tokens, at in puts:
         tips = (Tip(at, b"tip"),) if 0 < at < len(tokens) else ()
-        tree.put(tokens, lambda start, end, tokens=tokens: save(tokens, start, end), tips)
+        tree.put(tokens, partial(save, tokens), tips)
     blobs = tree.blobs()
     gone = blobs.pop(damaged % len(blobs))
     tree.forget(gone)
