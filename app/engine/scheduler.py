@@ -85,10 +85,13 @@ def prefill_budget(
 
 
 def more_urgent(reading: Seq[Sequence], running: Seq[Sequence]) -> bool:
-    """Whether the most urgent of `reading` is of a higher class than every one of `running`."""
+    """Whether the most urgent of `reading` is of a higher class than every one of `running`.
+
+    What a request has earned by waiting does not count: nobody looks at it for that.
+    """
     if not reading or not running:
         return False
-    return min(one.level for one in reading) < min(one.level for one in running)
+    return min(one.claim for one in reading) < min(one.claim for one in running)
 
 
 def in_turn(running: Seq[Sequence], reading: Seq[Sequence]) -> list[Sequence]:
@@ -117,7 +120,8 @@ def choose_rows(running: Seq[Sequence], most: int, now: float) -> list[Sequence]
     """The sequences that decode in the next step: all, or where that are more than `most`, by short turns.
 
     The front chat always decodes.  Among the others a turn lasts `TURN_SECONDS`; then the one that has rested
-    longest takes over.  A sequence that never had a turn comes before those that had one.
+    longest takes over.  A sequence that never had a turn comes before those that had one.  Background work has what
+    the others leave, until it has waited so long that it counts as one of them.
     """
     if len(running) <= most:
         chosen = list(running)
@@ -132,10 +136,11 @@ def choose_rows(running: Seq[Sequence], most: int, now: float) -> list[Sequence]
     return chosen
 
 
-def _turn_order(sequence: Sequence, now: float) -> tuple[int, int, float, int]:
-    front = sequence.level > Priority.FRONT
+def _turn_order(sequence: Sequence, now: float) -> tuple[bool, bool, bool, float, int]:
+    others = sequence.claim > Priority.FRONT
     on_turn = sequence.turn_began is not None and now - sequence.turn_began < TURN_SECONDS
-    return (front, not on_turn, sequence.last_turn, sequence.arrival)
+    last = sequence.last_turn
+    return (others, sequence.background, not on_turn, last, sequence.arrival)
 
 
 def plan(running: Seq[Sequence], reading: Seq[Sequence], budget: int) -> Plan:

@@ -104,9 +104,14 @@ class Sequence:
         return self.slot is not None and not self.running
 
     @property
+    def claim(self) -> Priority:
+        """Its own class, or that of who waits for it: how urgent somebody wants it, however long it has waited."""
+        return min(self.priority, self.boost)
+
+    @property
     def level(self) -> int:
-        """The class that counts: its own, that of who waits for it, better by one for every `PATIENCE`."""
-        return max(0, min(self.priority, self.boost) - self.passed // PATIENCE)
+        """The class that counts for reading and for room: its claim, better by one for every `PATIENCE`."""
+        return max(0, self.claim - self.passed // PATIENCE)
 
     @property
     def background(self) -> bool:
