@@ -17,7 +17,7 @@ class Tip:
 @dataclass(eq=False, slots=True)
 class Blob:
     """Saved cells of positions [start, end) of a chat of `owner` (0: nobody's, kept in memory only, until a chat goes on
-    from it).
+    from it; negative: a deleted chat's, which goes with the last of its requests).
 
     `data` is None while the bytes are only in `file`.  `tokens` are those of positions [0, end).
     """
@@ -32,6 +32,11 @@ class Blob:
     file: Path | None = None
     ordered: bool = False
     """Whether it was given to the thread that writes files."""
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether its bytes are in memory only."""
+        return self.file is None and self.data is not None
 
     @property
     def size(self) -> int:

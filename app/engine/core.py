@@ -116,8 +116,7 @@ class Engine:
     def forget(self, owner: int) -> None:
         """Drop what is kept of a chat; what one of its requests still uses goes when that has ended."""
         self._sequences.disown(owner)
-        self._pool.forget(owner)
-        self._hit_rate.forget(owner)
+        self._drop_kept(owner)
 
     def rest(self) -> bool:
         """To be called while there is no work: checks the mirrors, and keeps what a restart would lose.
@@ -377,3 +376,9 @@ class Engine:
         self._admission.held = False
         del self._sequences[sequence.id]
         self._out.finish(sequence, reason, error)
+        if sequence.owner < 0:
+            self._drop_kept(sequence.owner)
+
+    def _drop_kept(self, owner: int) -> None:
+        self._pool.forget(owner)
+        self._hit_rate.forget(owner)

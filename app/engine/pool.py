@@ -175,7 +175,7 @@ class Pool:
         """
         self._delete_dropped()
         for slot in sorted(self._slots.values(), key=lambda one: -one.last_used):
-            worth = slot.owner and self.states.budget and not slot.busy
+            worth = slot.owner > 0 and self.states.budget and not slot.busy
             if worth and not self.states.holds(slot.tokens.view) and slot.id not in self._rested:
                 # Once for each rest of a slot, or one that does not fit would be saved again and again.
                 self._rested.add(slot.id)

@@ -24,12 +24,12 @@ class Roster(dict[int, Sequence]):
         return min((sequence.level for sequence in self.values()), default=None)
 
     def disown(self, owner: int) -> None:
-        """What this chat still asks for is nobody's from now on."""
+        """This chat is deleted: what it still asks for goes on, and what is kept of that goes with its end."""
         for sequence in self.values():
             if sequence.owner == owner:
-                sequence.owner = 0
+                sequence.owner = -owner
                 if sequence.slot is not None:
-                    sequence.slot.owner = 0
+                    sequence.slot.owner = -owner
 
     def age(self, done: Plan) -> None:
         """Count how long reading has taken, and who was passed over by this step."""

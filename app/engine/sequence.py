@@ -23,7 +23,8 @@ class Sequence:
     """A request on its way: waiting (no slot), reading (more than one token to evaluate) or running.
 
     `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `constraint` is the grammar that the answer
-    has to keep, if any.  `priority` and `owner` begin as those of `submit`, and may be changed.  `arrival` orders requests of one
+    has to keep, if any.  `priority` and `owner` begin as those of `submit`, and may be changed; the owner is negative where that
+    chat was deleted meanwhile.  `arrival` orders requests of one
     class and is kept when the request is parked.  `elapsed` counts all prefill tokens, its own too, that were read
     while this one was reading, `passed` the steps that passed it over, as `PATIENCE` counts them, and `overtaken` the
     requests of a better class that began while there was no room for it; `turn_began` is the time since when it

@@ -155,7 +155,7 @@ class StateTree:
         for node in self._nodes():
             owner = node.blob.owner if node.blob is not None else 0
             for one in (node,) if self.exact else _path(node):
-                if owner and one.blob and one.blob.file is None and one.blob.data is not None:
+                if owner > 0 and one.blob and one.blob.owner >= 0 and one.blob.unwritten:
                     one.blob.owner = one.blob.owner or owner
                     found[id(one.blob)] = one.blob
         return list(found.values())
