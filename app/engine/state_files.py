@@ -69,10 +69,12 @@ class StateFiles:
     def scan(self) -> Iterator[Blob]:
         """Every usable state of this model, parents before children, without its bytes in memory.
 
-        For the start: what an engine that was killed had half written is deleted.
+        For the start: what an engine that was killed had half written is deleted, and what a budget that was made smaller
+        has no room for.
         """
         for path in self._folder.glob(f"*{_UNFINISHED}"):
             self.delete(path)
+        self._make_room(0)
         found = []
         for path in self._folder.glob(f"*{_SUFFIX}"):
             blob = self._open(path)

@@ -116,6 +116,16 @@ def test_one_that_never_fits_takes_nobodys_place(tmp_path: Path) -> None:
     assert read(tmp_path) == WHOLE
 
 
+@pytest.mark.parametrize(("budget", "left"), [(0, 0), (500, 1), (1000, 3)])
+def test_a_budget_that_was_made_smaller_holds_from_the_start_on(
+    budget: int, left: int, tmp_path: Path
+) -> None:
+    write(tmp_path, *map(blob, range(1, 5)))
+    files = StateFiles(tmp_path, PRINT, budget)
+    assert len(list(files.scan())) == len(list(tmp_path.iterdir())) == left
+    files.close(60)
+
+
 def test_a_full_disk_costs_only_what_does_not_fit_on_it(tmp_path: Path) -> None:
     """Nothing is left of what could not be written: that would make the disk fuller with every chat."""
     pytest.importorskip("resource")
