@@ -55,10 +55,16 @@ class _Header:
 
 
 class StateFiles:
-    """The files of one model, at most `budget` bytes of them, the least recently used deleted first."""
+    """The files of one model, at most `budget` bytes of them, the least recently used deleted first.
 
-    def __init__(self, folder: Path, fingerprint: str, budget: int) -> None:
+    With `together`, the folder of the folders of all models, these have the budget together.
+    """
+
+    def __init__(
+        self, folder: Path, fingerprint: str, budget: int, *, together: Path | None = None
+    ) -> None:
         self._folder = folder
+        self._counted = (together, f"*/*{_SUFFIX}") if together else (folder, f"*{_SUFFIX}")
         self._fingerprint = fingerprint
         self._budget = budget
         self._orders: queue.SimpleQueue[Blob | None] = queue.SimpleQueue()
@@ -177,7 +183,7 @@ class StateFiles:
         """Delete the least recently used until `wanted` bytes fit the budget; False, and nothing is, where they never do."""
         if wanted > self._budget:
             return False
-        found = sorted(_times_and_sizes(self._folder))
+        found = sorted(_times_and_sizes(*self._counted))
         total = sum(size for _, size, _ in found)
         for _, size, path in found:
             if total + wanted <= self._budget:
@@ -192,9 +198,9 @@ def layout(fingerprint: str, params: LoadParams, library: str) -> str:
     return f"{fingerprint}/{params.kv_type}/{library}"
 
 
-def _times_and_sizes(folder: Path) -> Iterator[tuple[float, int, Path]]:
-    """When each state was used last, and its bytes; without those that the app deletes at this moment."""
-    for path in folder.glob(f"*{_SUFFIX}"):
+def _times_and_sizes(folder: Path, pattern: str) -> Iterator[tuple[float, int, Path]]:
+    """When each state was used last, and its bytes; without those that somebody deletes at this moment."""
+    for path in folder.glob(pattern):
         try:
             found = path.stat()
         except FileNotFoundError:

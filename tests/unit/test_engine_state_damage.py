@@ -126,6 +126,17 @@ def test_a_budget_that_was_made_smaller_holds_from_the_start_on(
     files.close(60)
 
 
+@pytest.mark.parametrize(("budget", "left"), [(0, 0), (500, 1), (1000, 3), (2000, 6)])
+def test_all_models_have_the_budget_together(budget: int, left: int, tmp_path: Path) -> None:
+    """What is shown in the settings is one number."""
+    for model in ("one", "two"):
+        files = StateFiles(tmp_path / model, PRINT, budget, together=tmp_path)
+        for owner in range(1, 4):
+            files.order(blob(owner))
+        files.close(60)
+    assert len(list(tmp_path.glob("*/*"))) == left
+
+
 def test_a_full_disk_costs_only_what_does_not_fit_on_it(tmp_path: Path) -> None:
     """Nothing is left of what could not be written: that would make the disk fuller with every chat."""
     pytest.importorskip("resource")
