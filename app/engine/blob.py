@@ -1,9 +1,13 @@
 """A saved state: the bytes, what they stand for, and what is taken of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.engine.backend import TokenArray
+
+_RESTORED_FOR_ONE_READ = 32
+"""Cells that are put back for less than it costs to read one token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +56,10 @@ class Segment:
     start: int
     end: int
     tip: bytes | None = None
+
+
+def worth_restoring(segments: Sequence[Segment], live: int) -> bool:
+    """Whether the tokens beyond `live` are worth the cells that have to be put back for them."""
+    blobs = {id(segment.blob): segment.blob for segment in segments}
+    cells = sum(blob.end - blob.start for blob in blobs.values())
+    return (segments[-1].end - live) * _RESTORED_FOR_ONE_READ >= cells
