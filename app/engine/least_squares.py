@@ -111,11 +111,7 @@ class LeastSquares:
 
     def along(self, direction: Features) -> float:
         """How much the value changes with a step in this direction."""
-        return sum(
-            weight * part
-            for weight, part in zip(self._weights, direction, strict=True)
-            if weight > 0
-        )
+        return _dot(self._weights, direction)
 
 
 def _dot(left: Sequence[float], right: Sequence[float]) -> float:
