@@ -29,6 +29,9 @@ COMMANDS = {
     "launcher": ["packaging/linux/install_launcher.py"],
     "setup": ["-c", ""],
 }
+# All tests are shared out among processes, one for each core; whoever runs out of tests takes over some of another's.
+# Each process collects all of them first, so a few tests by name are sooner done in one.
+SHARED_OUT = ["-n", "logical", "--maxprocesses", "4", "--dist", "worksteal"]
 CHECKS = (
     ("ruff check", ["-m", "ruff", "check", "."]),
     ("ruff format", ["-m", "ruff", "format", "--check", "."]),
@@ -65,7 +68,16 @@ def main(arguments: list[str]) -> int:
     python = str(checkout.environment.python)
     if verb == "check":
         return check(python)
-    return become([python, *COMMANDS[verb], *arguments[1:]])
+    if verb in {"test", "soak"}:
+        # Else every process that the tests start compiles all that it imports.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    return become([python, *python_arguments(verb, arguments[1:])])
+
+
+def python_arguments(verb: str, arguments: list[str]) -> list[str]:
+    """What the environment's Python is given for a verb."""
+    shared_out = SHARED_OUT if verb == "test" and not arguments else []
+    return [*COMMANDS[verb], *shared_out, *arguments]
 
 
 def opens_window(arguments: list[str]) -> bool:

@@ -1,11 +1,13 @@
 """When a dead engine is started again, and when it is given up.  Pure; the caller gives the times.
 
-The pause before a start grows with every death and begins anew after a healthy minute.  Deaths that follow one another
-within that minute and between which nothing was written mean that the engine cannot work here.
+The first start comes at once; the pause before each other one grows with every death, and all begins anew after a
+healthy minute.  Deaths that follow one another within that minute and between which nothing was written mean that the
+engine cannot work here.
 """
 
-DELAYS = (0.1, 0.5, 2.0, 5.0)
-"""Seconds before the first start, the second and so on; the last counts for all that follow."""
+DELAYS = (0.0, 0.5, 2.0, 5.0)
+"""Seconds before the first start, the second and so on; the last counts for all that follow.  The dead process has been
+reaped by then, so that nothing of it is left to wait for."""
 
 HEALTHY_SECONDS = 60.0
 VAIN_DEATHS = 3

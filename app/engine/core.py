@@ -234,10 +234,11 @@ class Engine:
             return 0
         rows, cells = len(running), self._pool.cells
         wanted = sum(sequence.chunk_limit for sequence in reading)
-        most = min(self._info.batch, cells.total - cells.busy) - rows
+        most = min(wanted, min(self._info.batch, cells.total - cells.busy) - rows)
+        read = sum(max(0, sequence.evaluated - sequence.cached) for sequence in reading)
         urgent = more_urgent(reading, running)
         budget = prefill_budget(
-            self._cost, self.pace, rows, cells.used, most=min(most, wanted), urgent=urgent
+            self._cost, self.pace, rows, cells.used, read=read, most=most, urgent=urgent
         )
         self._pool.make_free(rows + budget)
         return min(budget, cells.free - rows)

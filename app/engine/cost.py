@@ -1,16 +1,21 @@
 """What a step costs, fitted while running; pure.
 
-Three linear models, each by recursive least squares with forgetting, since a step that only decodes runs other
-kernels than one that also reads, and one of many tokens others than one of few:
+A step that only decodes is the measure of all others, and what prefill tokens add to it is their price:
 
     decode         seconds = a + b * rows + c * cells
-    small, large   seconds = a + b * rows + c * chunk + d * chunk * cells
+    small, large   seconds = decode + chunk * (d + e * cells)
 
-`rows` are decode rows, `chunk` prefill tokens, `cells` the used cells of the pool (attention looks at all of
-them), in thousands.  A token costs a hundred times more on one machine than on another, so nothing is assumed:
-a first small chunk is the only constant.  A step that took far longer than foreseen (the machine was busy with
-something else) counts only in part.  How far mixed steps overshoot is followed too, for a promise about the
-longest gap is not kept by steps that are right on average.
+each by recursive least squares with forgetting.  `rows` are decode rows, `chunk` prefill tokens, `cells` the used cells
+of the pool (attention looks at all of them), in thousands.  There are two prices, since a step of many tokens runs other
+kernels than one of few.  A price of one form only is found out even where all chunks are of one size; with a part of
+its own for each step it would not be, and chunks would stay as small as they began.
+
+Between its own chunks a long prompt lets a step only decode now and then (`wants_decode`): how much longer decoding takes
+behind all that was read meanwhile would otherwise only be guessed, and every gap is measured by it.
+
+A token costs a hundred times more on one machine than on another, so nothing is assumed.  A step that took far longer
+than foreseen (the machine was busy with something else) counts only in part.  How far mixed steps overshoot is
+followed too, for a promise about the longest gap is not kept by steps that are right on average.
 """
 
 import sys
@@ -28,16 +33,21 @@ UNBOUNDED = sys.maxsize
 """As many tokens as one likes."""
 
 _FIRST_CHUNK = 32
-_FIRST_SMALL_CHUNK = 8
-_LITTLE = 4
-_TRY_LARGE = LARGE // 4
+_TRY_LARGE = LARGE // 2
 """A step that may read so much is made a large one, where no such step was seen: it may well take no longer."""
+_GROWTH = 4
+"""A chunk may be so many times as large as the largest that was seen: what few tokens cost may be lost in the noise."""
+_BASE_KNOWN = 8
+"""Steps that only decode after which prices are learned anew: what they were taken to be more than was a guess before."""
+_LOOK_EVERY = 32
+"""Mixed steps after which a step only decodes, for the machine may have become another."""
+_ALIKE, _FEW = 1.25, 64
+"""What it costs to decode is known up to so many times as many rows and cells, and so many cells more, as there were."""
 _HARDLY_LONGER = 2.0
 """How much longer than the least step a large one may take where even the least keeps no promise: it reads more than ten
 times as much."""
-_LEAST_SHARE = 1e-5
 _LEAST_SECONDS = 1e-9
-"""The least that one more token of a chunk is taken to cost: of the longest step of late, and in seconds."""
+"""The least that one more token of a chunk is taken to cost, so that a chunk is never without bound."""
 _QUANTILE = 0.98
 _QUANTILE_RATE = 0.05
 _FIRST_MARGIN, _MOST_MARGIN = 1.2, 2.0
@@ -57,8 +67,10 @@ class CostModel:
 
     def __init__(self) -> None:
         self._decode = LeastSquares(3)
-        self._small, self._large = LeastSquares(4), LeastSquares(4)
+        self._small, self._large = _Price(), _Price()
         self._margin = _FIRST_MARGIN
+        self._last = Shape(0, 0, 0)
+        self._since = 0
         self.row_limit = RowLimit()
 
     @property
@@ -72,13 +84,20 @@ class CostModel:
     def observe(self, shape: Shape, seconds: float) -> None:
         """Learn from a step."""
         if shape.chunk:
-            fit = self._fit(shape)
-            expected = fit.predict(_mixed(shape))
-            if expected and fit.knows:
+            price = self._price(shape)
+            expected = self.seconds(shape)
+            if expected and price.knows:
                 self._follow_margin(seconds / expected)
-            fit.learn(_mixed(shape), seconds)
+            self._since += 1
+            # Beside rows of which nothing is known, what the chunk took cannot be told from what they did.
+            if self._decode.seen or not shape.rows:
+                price.learn(shape, seconds - self._base(shape))
         elif shape.rows:
             self._decode.learn(_decode(shape), seconds)
+            self._last, self._since = shape, 0
+            if self._decode.seen == _BASE_KNOWN:
+                self._small.doubt()
+                self._large.doubt()
             self.row_limit.observe(shape.rows, shape.cells, seconds)
 
     def _follow_margin(self, ratio: float) -> None:
@@ -86,33 +105,39 @@ class CostModel:
         self._margin += _QUANTILE_RATE * (_QUANTILE - (not over))
         self._margin = min(max(self._margin, 1.0), _MOST_MARGIN)
 
+    def wants_decode(self, rows: int, cells: int) -> bool:
+        """Whether a step of `rows` rows should read nothing, to learn what it takes by itself."""
+        last = self._last
+        more_cells = cells > _ALIKE * last.cells + _FEW
+        return more_cells or rows > _ALIKE * last.rows or self._since >= _LOOK_EVERY
+
     def seconds(self, shape: Shape) -> float | None:
         """The expected time of a step; None while nothing like it was seen."""
-        if shape.chunk:
-            return self._fit(shape).predict(_mixed(shape))
-        found = self._decode.predict(_decode(shape))
-        if found is not None:
-            return found
-        # Before the first step that only decodes, one that also reads a little is the nearest to it: what of that was for
-        # the rows alone is not known.
-        fit = self._small if self._small.seen else self._large
-        return fit.predict(_mixed(Shape(shape.rows, _LITTLE, shape.cells)))
+        if not shape.chunk:
+            return self._decode.predict(_decode(shape))
+        more = self._price(shape).seconds(shape.chunk, shape.cells)
+        return None if more is None else self._base(shape) + more
 
     def chunk_for(self, seconds: float, rows: int, cells: int, most: int = UNBOUNDED) -> int:
         """How many prefill tokens, `most` at the most, a step of `rows` rows may read to take about `seconds`; at least 0."""
         least = max(1, LARGE - rows)
-        large = _chunk(self._large, seconds, rows, cells)
-        small = _chunk(self._small, seconds, rows, cells)
-        if large is None and small is None:
-            return min(_FIRST_CHUNK, most)
-        if most < least:
-            # What is left of a text does not make a large step, whatever that would cost.
-            return min(_FIRST_SMALL_CHUNK if small is None else small, most)
-        if large is not None and large >= least:
+        left = seconds - self._base(Shape(rows, 0, cells))
+        large = self._large.chunk(left, cells)
+        if large is not None and large >= least and most >= least:
             return min(large, most)
-        if large is None and small is not None:
-            return least if _TRY_LARGE <= small < least else min(small, most)
-        return min(_FIRST_SMALL_CHUNK if small is None else small, least - 1)
+        small = self._small.chunk(left, cells)
+        if small is None:
+            small = self._first_chunk(left)
+        elif large is None and small >= _TRY_LARGE and most >= least:
+            return least
+        # What is left of a text may not make a large step, whatever that would cost.
+        return min(small, least - 1, most)
+
+    def _first_chunk(self, seconds: float) -> int:
+        """Where no price is known: a prefill token is no dearer than a decode row."""
+        if not self._decode.seen:
+            return _FIRST_CHUNK
+        return max(0, int(seconds / max(self._decode.along((0.0, 1.0, 0.0)), _LEAST_SECONDS)))
 
     def least_chunk(self, floor: int, rows: int, cells: int, most: int = UNBOUNDED) -> int:
         """What a step of `rows` rows reads, of `most` tokens, where not even `floor` fit into its time.
@@ -129,35 +154,60 @@ class CostModel:
 
     def effort(self, start: int, end: int) -> float:
         """What it costs to read positions [start, end), in tokens at the beginning of a text."""
-        fit = self._known
-        return (end - start) * _each(fit, (start + end) // 2) / _each(fit, 0)
+        price = self._large if self._large.seen else self._small
+        return (end - start) * price.each((start + end) // 2) / price.each(0)
 
-    @property
-    def _known(self) -> LeastSquares:
-        """What is known of reading, of large steps if there were any."""
-        return self._large if self._large.seen else self._small
+    def _base(self, shape: Shape) -> float:
+        """Seconds of the step without what it reads; 0 while no step has only decoded."""
+        return self._decode.predict(_decode(shape)) or 0.0
 
-    def _fit(self, shape: Shape) -> LeastSquares:
+    def _price(self, shape: Shape) -> "_Price":
         return self._large if shape.rows + shape.chunk >= LARGE else self._small
 
 
-def _chunk(fit: LeastSquares, seconds: float, rows: int, cells: int) -> int | None:
-    """The chunk with which a step takes this long, by one model; None where it has seen nothing."""
-    fixed = fit.predict(_mixed(Shape(rows, 0, cells)))
-    return None if fixed is None else max(0, int((seconds - fixed) / _each(fit, cells)))
+class _Price:
+    """What the tokens of a chunk add to a step."""
 
+    def __init__(self) -> None:
+        self._fit = LeastSquares(2)
+        self._most = 0
 
-def _each(fit: LeastSquares, cells: int) -> float:
-    """Seconds for one more token of a chunk."""
-    each = fit.along((0.0, 0.0, 1.0, cells / 1000))
-    # Never so little that a chunk would be without bound.
-    return max(each, fit.scale * _LEAST_SHARE, _LEAST_SECONDS)
+    @property
+    def seen(self) -> int:
+        return self._fit.seen
+
+    @property
+    def knows(self) -> bool:
+        """As `LeastSquares.knows`."""
+        return self._fit.knows
+
+    def doubt(self) -> None:
+        """As `LeastSquares.doubt`."""
+        self._fit.doubt()
+
+    def learn(self, shape: Shape, seconds: float) -> None:
+        """These took so many seconds more than the rows beside them."""
+        self._most = max(self._most, shape.chunk)
+        self._fit.learn(_read(shape.chunk, shape.cells), max(0.0, seconds))
+
+    def seconds(self, chunk: int, cells: int) -> float | None:
+        """None where it has seen nothing."""
+        return self._fit.along(_read(chunk, cells)) if self._fit.seen else None
+
+    def chunk(self, seconds: float, cells: int) -> int | None:
+        """How many tokens take so long; None where it has seen nothing."""
+        if not self._fit.seen:
+            return None
+        return min(max(0, int(seconds / self.each(cells))), _GROWTH * self._most)
+
+    def each(self, cells: int) -> float:
+        """Seconds for one more token."""
+        return max(self._fit.along(_read(1, cells)), _LEAST_SECONDS)
 
 
 def _decode(shape: Shape) -> Features:
     return (1.0, float(shape.rows), shape.cells / 1000)
 
 
-def _mixed(shape: Shape) -> Features:
-    rows, chunk = float(shape.rows), float(shape.chunk)
-    return (1.0, rows, chunk, chunk * shape.cells / 1000)
+def _read(chunk: int, cells: int) -> Features:
+    return (float(chunk), chunk * cells / 1000)

@@ -27,13 +27,10 @@ class LeastSquares:
 
     def __init__(self, size: int) -> None:
         self._weights = [0.0] * size
-        self._variance = [
-            [_PRIOR_VARIANCE if row == column else 0.0 for column in range(size)]
-            for row in range(size)
-        ]
         self._scale = 0.0
         self._size = size
         self.seen = 0
+        self.doubt()
 
     @property
     def knows(self) -> bool:
@@ -44,6 +41,13 @@ class LeastSquares:
     def scale(self) -> float:
         """About the largest value of late; 0 before the first."""
         return self._scale
+
+    def doubt(self) -> None:
+        """What was learned so far counts as a guess: what comes next outweighs it."""
+        places = range(self._size)
+        self._variance = [
+            [_PRIOR_VARIANCE if row == column else 0.0 for column in places] for row in places
+        ]
 
     def learn(self, features: Features, value: float) -> None:
         """One more observation; one that is far over what was expected counts only in part."""

@@ -66,19 +66,24 @@ def prefill_budget(
     rows: int,
     cells: int,
     *,
+    read: int = 0,
     most: int = UNBOUNDED,
     urgent: bool = False,
 ) -> int:
     """How many prompt tokens the next step may read beside `rows` decode rows, with `cells` cells in use.
 
-    There are `most` that it could read.  `urgent` says that what is read is more urgent than all of the rows.
+    `read` of the cells are those of the prompts that are being read: the gap is measured by what a step would take
+    without them.  There are `most` that it could read.  `urgent` says that what is read is more urgent than all of the rows.
     """
-    alone = cost.seconds(Shape(rows, 0, cells)) if rows else None
-    gap = pace.gap * pace.urgent if urgent else pace.gap
-    seconds = pace.alone_seconds if alone is None else gap * alone / cost.margin
-    chunk = cost.chunk_for(seconds, rows, cells, most)
     if not rows:
-        return min(most, max(LARGE, chunk))
+        return min(most, max(LARGE, cost.chunk_for(pace.alone_seconds, rows, cells, most)))
+    alone = cost.seconds(Shape(rows, 0, max(0, cells - read)))
+    if not urgent and cost.wants_decode(rows, cells):
+        return 0
+    if alone is None:
+        return min(pace.floor, most)
+    gap = pace.gap * pace.urgent if urgent else pace.gap
+    chunk = cost.chunk_for(gap * alone / cost.margin, rows, cells, most)
     if chunk >= min(pace.floor, most):
         return chunk
     return cost.least_chunk(pace.floor, rows, cells, most)

@@ -39,18 +39,20 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
 ]  # fmt: skip
 
 
-async def kept(client: openai.AsyncOpenAI, **sampling: Any) -> None:
-    """As one piece and as a stream, the same valid JSON."""
+async def kept(client: openai.AsyncOpenAI, **sampling: Any) -> tuple[str, str]:
+    """Valid JSON as one piece and as a stream: both texts."""
     messages: Any = [{"role": "user", "content": "Tell me of a city."}]
     common: Any = {"model": "default", "messages": messages, "response_format": FORMAT, **sampling}
     whole = await client.chat.completions.create(**common)
     choice = whole.choices[0]
+    text = choice.message.content or ""
     assert choice.finish_reason == "stop"
-    assert valid(json.loads(choice.message.content or ""), SCHEMA)
-    text = ""
+    assert valid(json.loads(text), SCHEMA)
+    streamed = ""
     async for chunk in await client.chat.completions.create(**common, stream=True):
-        text += "".join(one.delta.content or "" for one in chunk.choices)
-    assert text == choice.message.content
+        streamed += "".join(one.delta.content or "" for one in chunk.choices)
+    assert valid(json.loads(streamed), SCHEMA)
+    return text, streamed
 
 
 async def refused(api: Api) -> None:
@@ -85,7 +87,11 @@ def test_a_form_is_kept_or_refused_and_others_go_on(talker: Path) -> None:
             asyncio.TaskGroup() as tasks,
         ):
             long = tasks.create_task(api.post({**HELLO, "max_tokens": 60, "ignore_eos": True}))
-            await asyncio.gather(kept(client, temperature=0), kept(client, temperature=1.5, seed=4))
+            (text, streamed), _ = await asyncio.gather(
+                kept(client, temperature=0), kept(client, temperature=1.5, seed=4)
+            )
+            # What else is in a step moves the last digits, and with them what a hot sampler draws; not what is best.
+            assert text == streamed
             await refused(api)
             await cut(api)
             assert (await long).json["usage"]["completion_tokens"] == 60

@@ -28,6 +28,7 @@ from app.settings import settings_path
 from tests.api.harness import chat
 from tests.cases.whole import (
     PATIENCE,
+    PATIENT,
     Prompts,
     RealModel,
     answers,
@@ -118,7 +119,7 @@ def test_an_idle_model_is_unloaded_after_the_time_that_is_set(
 ) -> None:
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # put back after the test
     prompts, clock = Prompts(), FakeClock()
-    model = RealModel(talker, means=Means(prompts.engine, prompts.text, clock))
+    model = RealModel(talker, means=Means(prompts.engine, prompts.text, clock, PATIENT))
     several = Ensemble(lambda path, memories, make_room: model, lambda path, beside: False)
 
     async def scenario(desk: Desk) -> None:

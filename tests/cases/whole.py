@@ -21,6 +21,7 @@ from app.client.child import Link, OnProgress, Spawn, engine_child, text_child
 from app.client.local import LocalModel
 from app.client.pair import Means
 from app.client.process import OnDeath, OnMessage
+from app.client.text import Deadline
 from app.overrides import Overrides
 from app.sampling import Sampling
 from app.settings import Settings
@@ -36,6 +37,9 @@ from tests.scripted_children import Births, Script
 
 PATIENCE = 60.0
 """A watchdog for what may have to wait for a model to load on a busy machine."""
+
+PATIENT = Deadline(seconds=20.0, per_million=200.0)
+"""Ten times the app's own, for a text worker beside which other tests run."""
 
 GREEDY = Sampling(temperature=0)
 
@@ -138,7 +142,7 @@ class RealModel(LocalModel):
             lambda file: replace(self.params, path=file),
             path=self.params.path,
             overrides=overrides,
-            means=means or Means(self.prompts.engine, self.prompts.text),
+            means=means or Means(self.prompts.engine, self.prompts.text, deadline=PATIENT),
         )
 
     async def open(self) -> "RealModel":
@@ -172,7 +176,7 @@ def scripted(script: Script) -> RealModel:
     """A model whose engine writes what the script says, in a process of its own as always."""
     engines = Births(scripted_children.engine, script)
     texts = Births(scripted_children.text_worker, script)
-    return RealModel(Path("/models/scripted.gguf"), means=Means(engines, texts))
+    return RealModel(Path("/models/scripted.gguf"), means=Means(engines, texts, deadline=PATIENT))
 
 
 @dataclass

@@ -12,7 +12,6 @@ from app.main import load_params
 from app.settings import Settings
 from app.sizing.planner import NO_OUTLOOK
 from app.sizing.profiles import own_numbers
-from tests.gui import desk as desks
 from tests.gui.desk import close_desk, open_desk, until
 
 SETTINGS = Settings(
@@ -24,9 +23,7 @@ PLAN = NO_OUTLOOK.plan("auto", own_numbers(SETTINGS))
 
 @pytest.mark.model
 @pytest.mark.slow
-def test_four_chats_stream_at_the_same_time(drive, starter, monkeypatch):
-    monkeypatch.setattr(desks, "TIMEOUT", 40.0)
-
+def test_four_chats_stream_at_the_same_time(drive, starter):
     async def scenario():
         host = LocalModel(lambda path: load_params(path, SETTINGS, PLAN))
         desk = await open_desk(generator=host, host=host, current=SETTINGS, starter=starter)

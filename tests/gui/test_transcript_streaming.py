@@ -155,11 +155,14 @@ def test_a_table_that_streams_moves_its_columns_together(
 
 
 def test_reading_the_text_between_two_redraws_leaves_nothing_unlaid(
-    view: Transcript, empty_answer: Message
+    view: Transcript, chat: Chat
 ) -> None:
     """Whoever asks for the text (a screen reader) takes it in before the redraw; a paint may come first."""
+    chat.history(1)
+    answer = chat.answer("", Status.STREAMING)
+    view.set_messages(chat.made)
     text = answer_of(6_000)
     for start in range(0, len(text), 97):
-        view.append_text(empty_answer.id, text[start : start + 97])
+        view.append_text(answer.id, text[start : start + 97])
         assert view.plain_text()
         view.grab()

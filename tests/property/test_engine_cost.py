@@ -109,7 +109,8 @@ def test_the_longest_gaps_keep_the_promise_on_a_noisy_machine(noise: float) -> N
 def test_a_machine_without_noise_gives_nothing_away() -> None:
     cost = CostModel()
     for step in range(600):
-        cost.observe(Shape(4, 16 + step % 7, 1000), 0.02 + 0.005 * (16 + step % 7))
+        chunk = 16 + step % 7 if step % 8 else 0
+        cost.observe(Shape(4, chunk, 1000), 0.02 + 0.005 * chunk)
     assert cost.margin < 1.06
 
 
@@ -132,22 +133,25 @@ def test_an_urgent_prompt_may_take_more_of_a_step(
     assert urgent > usual or most <= pace.floor or usual + rows in (LARGE - 1, LARGE)
 
 
-def tiled_seconds(shape: Shape) -> float:
+def tiled_seconds(shape: Shape, each: float = 0.013) -> float:
     """As two cores did it: a step of few tokens costs more for each than one of many."""
     if not shape.chunk:
         return 0.03 + 0.003 * shape.rows
-    each = 0.0035 if shape.rows + shape.chunk >= LARGE else 0.013
+    if shape.rows + shape.chunk >= LARGE:
+        each = 0.0035
     return 0.02 + 0.003 * shape.rows + each * shape.chunk
 
 
-def chunks(cost: CostModel, rows: int, steps: int, *, urgent: bool = False) -> list[int]:
+def chunks(
+    cost: CostModel, rows: int, steps: int, *, urgent: bool = False, each: float = 0.013
+) -> list[int]:
     """What is read in each step beside `rows` rows, and after each a step without."""
     read = []
     for _ in range(steps):
         read.append(min(512, prefill_budget(cost, Pace(), rows, 1000, urgent=urgent)))
         for chunk in (read[-1], 0) if rows else (read[-1],):
             shape = Shape(rows, chunk, 1000)
-            cost.observe(shape, tiled_seconds(shape))
+            cost.observe(shape, tiled_seconds(shape, each))
     return read
 
 
@@ -167,8 +171,11 @@ def test_a_large_step_is_made_where_it_fits() -> None:
     assert tiled_seconds(Shape(4, usual, 1000)) <= 1.1 * longest
 
 
-def test_a_large_step_is_tried_where_none_was_seen() -> None:
-    assert max(chunks(CostModel(), 4, 40, urgent=True)) >= LARGE - 4
+@pytest.mark.parametrize(("each", "tried"), [(0.006, True), (0.013, False)])
+def test_a_large_step_is_tried_where_it_cannot_be_very_long(each: float, tried: bool) -> None:
+    """Where none was seen, it may cost as much for each token as a small one."""
+    read = chunks(CostModel(), 4, 40, urgent=True, each=each)
+    assert (max(read) >= LARGE - 4) is tried
 
 
 @pytest.mark.parametrize(("each", "wanted"), [(0.002, LARGE - 1), (0.01, Pace().floor)])
@@ -183,3 +190,44 @@ def test_where_the_gap_cannot_be_kept_a_step_reads_what_costs_hardly_more(
         cost.observe(Shape(1, few, 8000), 0.033 * few)
         cost.observe(Shape(0, many, 8000), each * many)
     assert prefill_budget(cost, pace, 1, 8000) == wanted
+
+
+def growing_seconds(shape: Shape) -> float:
+    """As two cores did it: what a row and a prefill token take grows with the cells that they look at."""
+    behind = 1.6e-3 * shape.cells / 1000
+    return 3.5e-3 + (6.2e-3 + behind) * shape.rows + (4.3e-3 + behind) * shape.chunk
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_chunks_do_not_stay_as_small_as_they_began(seed: int) -> None:
+    """Where all that were seen are of one size, what they take says little of the step and nothing of its parts."""
+    noise = np.random.default_rng(seed)
+    cost, cells = CostModel(), 300
+    for step in range(120):
+        shape = Shape(4, 0 if step < 40 else 4, cells)
+        cost.observe(shape, growing_seconds(shape) * float(np.exp(noise.normal(0, 0.1))))
+        cells += shape.rows + shape.chunk
+    room = Pace().gap * growing_seconds(Shape(4, 0, cells)) / cost.margin
+    chunk = cost.chunk_for(room, 4, cells)
+    assert 0.6 * room <= growing_seconds(Shape(4, chunk, cells)) <= 1.4 * room
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), rows=st.integers(1, 8))
+def test_a_long_prompt_keeps_the_gap_behind_all_that_it_has_read(seed: int, rows: int) -> None:
+    noise = np.random.default_rng(seed)
+    cost, pace = CostModel(), Pace()
+    cells, left, looks, over, steps = 100, 3000, 0, 0, 0
+    while left > 0:
+        chunk = min(left, prefill_budget(cost, pace, rows, cells))
+        shape = Shape(rows, chunk, cells)
+        seconds = growing_seconds(shape) * float(np.exp(noise.normal(0, 0.1)))
+        cost.observe(shape, seconds)
+        steps, looks = steps + 1, looks + (not chunk)
+        longest = 1.25 * pace.gap * growing_seconds(Shape(rows, 0, cells))
+        over += chunk > pace.floor and seconds > longest
+        left, cells = left - chunk, cells + rows + chunk
+        assert chunk or not cost.wants_decode(rows, cells)
+    assert over <= 0.05 * steps
+    assert looks <= 12 + steps // 32

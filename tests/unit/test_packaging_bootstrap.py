@@ -28,6 +28,13 @@ def test_which_arguments_open_a_window(arguments: list[str], window: bool) -> No
     assert bootstrap.opens_window(arguments) is window
 
 
+def test_all_tests_are_shared_out_and_some_are_not() -> None:
+    everything = bootstrap.python_arguments("test", [])
+    assert everything[: everything.index("-n")] == ["-m", "pytest"]
+    assert bootstrap.python_arguments("test", ["-k", "name"]) == ["-m", "pytest", "-k", "name"]
+    assert "-n" not in bootstrap.python_arguments("soak", [])
+
+
 @pytest.mark.parametrize("arguments", [[], ["fly"], ["--help"]])
 def test_an_unknown_verb_is_answered_with_the_known_ones(arguments: list[str]) -> None:
     done = subprocess.run(
