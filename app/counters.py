@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class RecentHits:
     """The last `requests`: prompt tokens, those that came from the cache, those that could have.
 
-    `changed` requests changed their chat's prompt inside what was read before, the latest at token `changed_at`.
+    `changed` requests changed their chat's prompt inside what was read before, the latest at token `changed_at`; behind
+    that stood `moved` tokens, in all of them together, that would have been in the cache.
     """
 
     prompt: int = 0
@@ -15,6 +16,7 @@ class RecentHits:
     possible: int = 0
     changed: int = 0
     changed_at: int = 0
+    moved: int = 0
     requests: int = 0
 
 

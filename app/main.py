@@ -243,7 +243,7 @@ def load_params(path: str, current: Settings, plan: Plan) -> LoadParams:
         mmap=plan.mmap,
         gap=GAPS[current.pace],
         spill_bytes=plan.spill_megabytes << 20,
-        states_folder=states_folder() if current.disk_megabytes else "",
+        states_folder=states_folder(),
         disk_bytes=current.disk_megabytes << 20,
         yielding=current.pool_tokens is None and current.kv_type is None,
     )

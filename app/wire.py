@@ -62,8 +62,8 @@ class LoadParams:
     `pool_tokens` is the size of the one KV pool that all chats share, `sequences` the most chats that decode at
     once, `batch` the most tokens of one step, `threads` the threads of a step, `gpu_layers` -1 all that fit,
     `device` the name of the one to compute on, `gap` how many times as long a step may take when it also reads while others write,
-    `spill_bytes` the memory for the states of chats that are not in the pool, `disk_bytes` the room for them in
-    `states_folder` ("": nothing is written to disk).
+    `spill_bytes` the memory for the states of chats that are not in the pool, `disk_bytes` the room for those
+    of all models in `states_folder` ("": nothing is written to disk).
     With `yielding` the pool may come out smaller, or uncompressed, where llama.cpp refuses it as it is: for numbers
     that nobody has asked for.  `template` is the user's own, for the text worker alone ("": the model's).
     """

@@ -10,6 +10,7 @@
 
 from app.engine.core import Engine
 from app.engine.scheduler import TURN_SECONDS
+from app.engine.sequence import PATIENCE
 from app.wire import Priority, Step, Submit
 from tests.engine_run import Clock
 from tests.troubled_backend import TroubledBackend
@@ -55,7 +56,7 @@ class Invariants:
 
     def before(self) -> None:
         self._had_work = bool(self._engine._sequences)
-        self._running = {one.id for one in self._engine._active() if one.running}
+        self._running = {one.id for one in self._engine._sequences.active if one.running}
         self._backend.troubled = False
         self._began = self._clock.now
 
@@ -67,7 +68,7 @@ class Invariants:
         self._empty = 0 if did or not self._had_work else self._empty + 1
         assert self._empty < 2 or self._backend.troubled, "a step without anything in it"
         told = {out.request_id for out in step.tokens} | {end.request_id for end in step.finished}
-        active = {one.id for one in self._engine._active() if one.running}
+        active = {one.id for one in self._engine._sequences.active if one.running}
         for name in told | (active - self._running):
             self._last[name] = (self._clock.now, self._steps)
         if not self._backend.troubled:
@@ -83,15 +84,19 @@ class Invariants:
             assert not waits, "a row was left out although there was room for it"
         self._fewest = min(self._fewest, self._engine.most_rows)
         # The front chat always writes; the others share what is left, each new one first.
-        front = sum(one.level == Priority.FRONT for one in self._engine._active() if one.running)
+        front = sum(
+            one.claim == Priority.FRONT for one in self._engine._sequences.active if one.running
+        )
         if front >= self._fewest:
             return
         turns = -(-len(self._last) // (self._fewest - front))
         for name in waits:
             since, steps = self._last[name]
+            # Background work has what the others leave, but not for ever.
+            idle = PATIENCE if self._engine._sequences[name].claim == Priority.BACKGROUND else 0
             # A turn ends with the step in which its time is up.
-            bound = (TURN_SECONDS + self._longest) * turns
-            late = self._clock.now - since > bound and self._steps - steps > 2 * turns
+            bound = (TURN_SECONDS + self._longest) * turns + self._longest * idle
+            late = self._clock.now - since > bound and self._steps - steps > 2 * turns + idle
             assert not late, "who writes did not get its turn"
 
     def _everywhere(self) -> None:
@@ -107,7 +112,7 @@ class Invariants:
         assert scratch not in held
         assert backend.used == pool.cells.used <= backend.info.cells
         assert 0 <= pool.cells.busy <= pool.cells.used
-        active = engine._active()
+        active = engine._sequences.active
         assert len({id(one.slot) for one in active}) == len(active)
         for one in active:
             assert one.slot is not None

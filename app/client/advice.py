@@ -9,14 +9,15 @@ GOOD_SHARE = 0.85
 _ENOUGH_TOKENS = 2000
 _ENOUGH_REQUESTS = 8
 """Before that there is nothing to judge: the first message of a chat is always new."""
-_NEARLY_ALL = 0.95
+_NEARLY_ALL, _HARDLY_ANY = 0.95, 0.05
 
 
 def advice(counters: Counters) -> Advice | None:
     """None where there is nothing to say.
 
-    The reasons, in this order: too little was read to judge; the share is good; a chat's prompt changes inside;
-    the pool or the memory for idle chats is too small; the text is simply new.
+    Nothing is to be said where too little was read to judge, or the share is good.  Else it is what cost the most
+    tokens: a chat's prompt changes inside, or the pool or the memory for idle chats is too small; where neither
+    cost much, the text is simply new.
     """
     recent = counters.recent
     if recent.requests < _ENOUGH_REQUESTS or recent.prompt < _ENOUGH_TOKENS:
@@ -24,7 +25,8 @@ def advice(counters: Counters) -> Advice | None:
     if recent.cached >= GOOD_SHARE * recent.prompt:
         return None
     share = f"Of the last {recent.requests} prompts {100 * recent.cached / recent.prompt:.0f} % came from the cache"
-    if recent.changed:
+    lost = recent.possible - recent.cached
+    if recent.moved > max(lost, _HARDLY_ANY * recent.prompt):
         times = "once" if recent.changed == 1 else f"{recent.changed} times"
         return Advice(
             AdviceKind.CHANGING,
@@ -32,7 +34,6 @@ def advice(counters: Counters) -> Advice | None:
             f"token {recent.changed_at:,}), so that all behind it was read again. Put what changes, such as dates or "
             "search results, at the end of the prompt.",
         )
-    lost = recent.possible - recent.cached
     if recent.cached < _NEARLY_ALL * recent.possible:
         return Advice(
             AdviceKind.TOO_SMALL,

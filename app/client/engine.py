@@ -7,7 +7,7 @@ A request that nobody listens to any more is known until the engine has ended it
 """
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from app.client.child import OnProgress, Spawn
@@ -156,7 +156,7 @@ class EngineClient:
             if not trial or not (is_doubted(stream) or stream.only_reads):
                 stream.submit()
         # One that waits for room keeps the others out too: it may begin at any moment.
-        on_trial = next(self._on_trial, None)
+        on_trial = self._on_trial()
         if doubted and on_trial is None:
             # The most urgent, and of those the one that is soonest known.
             on_trial = min(doubted, key=lambda stream: (stream.priority, stream.size))
@@ -165,12 +165,12 @@ class EngineClient:
             on_trial.hurry(min(stream.priority for stream in doubted))
         self._held = any(not stream.sent for stream in streams)
 
-    @property
-    def _on_trial(self) -> Iterator[EngineStream]:
+    def _on_trial(self) -> EngineStream | None:
         """The one that was let in by itself, if there is one."""
         streams = self._streams.values()
-        if any(map(is_suspect, streams)):
-            yield from (stream for stream in streams if stream.sent and is_doubted(stream))
+        if not any(map(is_suspect, streams)):
+            return None
+        return next((stream for stream in streams if stream.sent and is_doubted(stream)), None)
 
     def _heard(self, message: Message) -> None:
         if isinstance(message, Begun):
@@ -198,7 +198,8 @@ class EngineClient:
     def _interrupted(self, death: Death) -> bool:
         """Set aside the request that the death is put down to, and have all others wait for the next engine."""
         self.counters = Counters()
-        tried = any(stream.active for stream in self._on_trial)
+        on_trial = self._on_trial()
+        tried = on_trial is not None and on_trial.active
         guilty = judge(self._streams.values())
         if guilty is not None:
             del self._streams[guilty.request_id]

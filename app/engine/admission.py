@@ -9,9 +9,11 @@ that has taken in, over some steps, what was written before.
 from collections.abc import Callable
 from collections.abc import Sequence as Seq
 
+import numpy as np
+
 from app.engine.backend import MemoryKind
 from app.engine.pool import Pool
-from app.engine.prefix import common_prefix
+from app.engine.prefix import best_match, common_prefix
 from app.engine.sequence import Sequence
 from app.engine.slot import Slot, Source
 from app.wire import Priority
@@ -95,10 +97,18 @@ class Admission:
         """
         lower = [other for other in inside if other.level > sequence.priority]
         stay = [other for other in inside if other.level <= sequence.priority]
-        taken = sum(len(other.tokens) + _GROWTH for other in stay)
-        if stay and taken + len(sequence.tokens) + 1 > self._pool.cells.total:
+        if stay and self._needed_beside(sequence, stay) > self._pool.cells.total:
             return []
         return sorted(lower, key=lambda other: other.urgency)
+
+    def _needed_beside(self, sequence: Sequence, stay: Seq[Sequence]) -> int:
+        """Cells that these and the request would take together; what they have in common counts once."""
+        slots = [other.slot for other in stay if other.slot is not None]
+        held = len(np.unique(np.concatenate([slot.handles for slot in slots])))
+        owed = sum(other.remaining + _GROWTH for other in stay)
+        shared = best_match((slot.held for slot in slots), sequence.tokens.view)
+        new = len(sequence.tokens) + 1 - (shared.tokens if shared else 0)
+        return held + owed + new
 
     def _waits_for_prefix(self, sequence: Sequence, active: Seq[Sequence]) -> bool:
         """Whether another request is just reading tokens that this one begins with.

@@ -20,8 +20,9 @@ from app.engine.outbox import Outbox
 from app.engine.pool import Pool
 from app.engine.prefix import common_prefix
 from app.engine.refusal import refusal
+from app.engine.roster import Roster
 from app.engine.scheduler import Pace, Plan, choose_rows, in_turn, more_urgent, plan, prefill_budget
-from app.engine.sequence import PROMPT_STEP, Sequence
+from app.engine.sequence import Sequence
 from app.engine.slot import Slot
 from app.engine.state_files import StateFiles
 from app.engine.tally import Spent, counters
@@ -63,7 +64,7 @@ class Engine:
         self._cost = CostModel()
         self._keeper = Keeper(backend)
         self._pool = Pool(backend, spill_bytes, files, self._cost.effort)
-        self._sequences: dict[int, Sequence] = {}
+        self._sequences = Roster()
         self._arrivals = 0
         self._hit_rate = HitRate()
         self._admission = Admission(
@@ -114,13 +115,8 @@ class Engine:
 
     def forget(self, owner: int) -> None:
         """Drop what is kept of a chat; what one of its requests still uses goes when that has ended."""
-        for sequence in self._sequences.values():
-            if sequence.owner == owner:
-                sequence.owner = 0
-                if sequence.slot is not None:
-                    sequence.slot.owner = 0
-        self._pool.forget(owner)
-        self._hit_rate.forget(owner)
+        self._sequences.disown(owner)
+        self._drop_kept(owner)
 
     def rest(self) -> bool:
         """To be called while there is no work: checks the mirrors, and keeps what a restart would lose.
@@ -156,7 +152,7 @@ class Engine:
     @property
     def level(self) -> int | None:
         """The class of the most urgent request; None where there is none."""
-        return min((sequence.level for sequence in self._sequences.values()), default=None)
+        return self._sequences.level
 
     # --- the step --------------------------------------------------------------------------------------------
 
@@ -165,14 +161,14 @@ class Engine:
         began = self._clock()
         if not self._retiring:
             self._gather()
-        self._admission.admit(self._waiting(), self._active())
+        self._admission.admit(self._sequences.waiting, self._sequences.active)
         if begun := self._out.take_begun():
             self._on_begin(begun)
         current = self._plan()
         spent = self._decode(current) if not current.empty else Spent()
         if self._sequences:
             self._retiring = self._pool.retire(began - _IDLE_SECONDS)
-        self._out.tell_waiting(self._waiting())
+        self._out.tell_waiting(self._sequences.waiting)
         return self._tell(current, spent, self._clock() - began)
 
     def news(self) -> Step | None:
@@ -182,7 +178,7 @@ class Engine:
     def check(self) -> None:
         """Compare every mirror with what it mirrors; raises RuntimeError at the first difference."""
         self._pool.check()
-        held = {id(sequence.slot) for sequence in self._active()}
+        held = {id(sequence.slot) for sequence in self._sequences.active}
         busy = {id(slot) for slot in self._pool.slots if slot.busy}
         if held != busy:
             raise RuntimeError("a slot is at work for no request, or a request holds an idle slot")
@@ -210,7 +206,7 @@ class Engine:
 
     def _plan(self) -> Plan:
         running = self._make_room_for_rows()
-        reading = [sequence for sequence in self._active() if sequence.reading]
+        reading = [sequence for sequence in self._sequences.active if sequence.reading]
         while True:
             now = in_turn(running, reading)
             current = plan(running, now, self._prefill_budget(running, now))
@@ -223,12 +219,12 @@ class Engine:
 
     def _make_room_for_rows(self) -> list[Sequence]:
         """The rows of the next step, after parking as many as it takes to give each its cell."""
-        running = [sequence for sequence in self._active() if sequence.running]
+        running = [sequence for sequence in self._sequences.active if sequence.running]
         worth = self._cost.row_limit.limit(len(running), self._pool.cells.used)
         self.most_rows = min(worth, self._most_running)
         running = choose_rows(running, self.most_rows, self._clock())
         while not self._pool.make_free(len(running)):
-            victim = max(self._active(), key=lambda sequence: sequence.urgency)
+            victim = max(self._sequences.active, key=lambda sequence: sequence.urgency)
             self._park(victim)
             running = [sequence for sequence in running if sequence is not victim]
         return running
@@ -236,14 +232,16 @@ class Engine:
     def _prefill_budget(self, running: list[Sequence], reading: list[Sequence]) -> int:
         if not reading:
             return 0
-        rows, used = len(running), self._pool.cells.used
-        wanted = sum(sequence.remaining for sequence in reading)
+        rows, cells = len(running), self._pool.cells
+        wanted = sum(sequence.chunk_limit for sequence in reading)
+        most = min(wanted, min(self._info.batch, cells.total - cells.busy) - rows)
         read = sum(max(0, sequence.evaluated - sequence.cached) for sequence in reading)
         urgent = more_urgent(reading, running)
-        budget = prefill_budget(self._cost, self.pace, rows, used, read=read, urgent=urgent)
-        budget = min(budget, wanted, self._info.batch - rows)
+        budget = prefill_budget(
+            self._cost, self.pace, rows, cells.used, read=read, most=most, urgent=urgent
+        )
         self._pool.make_free(rows + budget)
-        return min(budget, self._pool.cells.free - rows)
+        return min(budget, cells.free - rows)
 
     def _park(self, sequence: Sequence) -> None:
         """Take a sequence's cells; it waits in its old place and goes on when there is room."""
@@ -255,7 +253,7 @@ class Engine:
 
     def _gather(self) -> None:
         """Bring the cells of those that write together, where they lie far apart, for every step costs by the highest."""
-        active = self._active()
+        active = self._sequences.active
         if not active or not all(sequence.running for sequence in active):
             return
         if self._pool.scattered and self._pool.lift():
@@ -283,7 +281,9 @@ class Engine:
         self._out.totals.steps += 1
         self._out.totals.read += current.chunk_tokens
         self._pool.append([(slot_of(one), one.next_tokens(count)) for one, count in call.parts])
-        self._age(current)
+        self._sequences.age(current)
+        for sequence, _ in current.chunks:
+            self._out.reading(sequence)
         self._came_on(call)
         shape = Shape(len(current.rows), current.chunk_tokens, self._pool.cells.used)
         self._cost.observe(shape, seconds)
@@ -314,7 +314,7 @@ class Engine:
         """llama.cpp found no room although the mirror did (a fragmented window): give up what can be."""
         if self._pool.evict_all():
             return
-        active = self._active()
+        active = self._sequences.active
         victim = max(active, key=lambda sequence: sequence.urgency)
         if len(active) > 1:
             self._admission.held = True
@@ -327,20 +327,6 @@ class Engine:
             needed, total = victim.evaluated + call.batch.size, self._info.cells
             error = f"The pool of {total:,} tokens has no room for the {needed:,} of this chat."
             self._finish(victim, FinishReason.ERROR, error)
-
-    def _age(self, current: Plan) -> None:
-        """Tell how far reading is, and count how long it has taken, and who was passed over."""
-        total = current.chunk_tokens
-        for sequence, _ in current.chunks:
-            sequence.elapsed += total
-            self._out.reading(sequence)
-        served = {sequence.id for sequence, _ in current.chunks}
-        served.update(sequence.id for sequence in current.rows)
-        for sequence in self._sequences.values():
-            if sequence.id not in served and not sequence.running:
-                sequence.elapsed += total
-                # While others only write, what reads goes on beside them: but for background work.
-                sequence.passed += PROMPT_STEP if total else int(sequence.background)
 
     def _came_on(self, call: Call) -> None:
         """Keep checkpoints where the sequences of a call are now, and end those that have nothing left to read."""
@@ -391,10 +377,9 @@ class Engine:
         self._admission.held = False
         del self._sequences[sequence.id]
         self._out.finish(sequence, reason, error)
+        if sequence.owner < 0:
+            self._drop_kept(sequence.owner)
 
-    def _active(self) -> list[Sequence]:
-        return [sequence for sequence in self._sequences.values() if sequence.slot is not None]
-
-    def _waiting(self) -> list[Sequence]:
-        waiting = (sequence for sequence in self._sequences.values() if sequence.slot is None)
-        return sorted(waiting, key=lambda sequence: sequence.urgency)
+    def _drop_kept(self, owner: int) -> None:
+        self._pool.forget(owner)
+        self._hit_rate.forget(owner)

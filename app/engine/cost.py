@@ -18,6 +18,7 @@ than foreseen (the machine was busy with something else) counts only in part.  H
 followed too, for a promise about the longest gap is not kept by steps that are right on average.
 """
 
+import sys
 from dataclasses import dataclass
 
 from app.engine.least_squares import Features, LeastSquares
@@ -27,6 +28,9 @@ LARGE = 64
 """Rows and chunk together from which on a step is a large one.  On the CPU, flash attention takes fewer of them cell by cell,
 and this many in tiles.  What that is worth depends on how llama.cpp was compiled: on the same two cores, 64 tokens of
 SmolLM2 behind 1,000 others took 1.3 times as long as 16 with one set of instructions, and 3.5 times with another."""
+
+UNBOUNDED = sys.maxsize
+"""As many tokens as one likes."""
 
 _FIRST_CHUNK = 32
 _TRY_LARGE = LARGE // 2
@@ -114,19 +118,20 @@ class CostModel:
         more = self._price(shape).seconds(shape.chunk, shape.cells)
         return None if more is None else self._base(shape) + more
 
-    def chunk_for(self, seconds: float, rows: int, cells: int) -> int:
-        """How many prefill tokens a step of `rows` rows may read to take about `seconds`; at least 0."""
+    def chunk_for(self, seconds: float, rows: int, cells: int, most: int = UNBOUNDED) -> int:
+        """How many prefill tokens, `most` at the most, a step of `rows` rows may read to take about `seconds`; at least 0."""
         least = max(1, LARGE - rows)
         left = seconds - self._base(Shape(rows, 0, cells))
         large = self._large.chunk(left, cells)
-        if large is not None and large >= least:
-            return large
+        if large is not None and large >= least and most >= least:
+            return min(large, most)
         small = self._small.chunk(left, cells)
         if small is None:
             small = self._first_chunk(left)
-        elif large is None and small >= _TRY_LARGE:
+        elif large is None and small >= _TRY_LARGE and most >= least:
             return least
-        return min(small, least - 1)
+        # What is left of a text may not make a large step, whatever that would cost.
+        return min(small, least - 1, most)
 
     def _first_chunk(self, seconds: float) -> int:
         """Where no price is known: a prefill token is no dearer than a decode row."""
@@ -134,8 +139,8 @@ class CostModel:
             return _FIRST_CHUNK
         return max(0, int(seconds / max(self._decode.along((0.0, 1.0, 0.0)), _LEAST_SECONDS)))
 
-    def least_chunk(self, floor: int, rows: int, cells: int) -> int:
-        """What a step of `rows` rows reads where not even `floor` tokens fit into its time.
+    def least_chunk(self, floor: int, rows: int, cells: int, most: int = UNBOUNDED) -> int:
+        """What a step of `rows` rows reads, of `most` tokens, where not even `floor` fit into its time.
 
         Few tokens behind many cells may take as long as a large step's: then the gap is as long either way, and only
         the large step brings the text to its end.
@@ -143,8 +148,8 @@ class CostModel:
         large = max(floor, LARGE - rows)
         many = self.seconds(Shape(rows, large, cells))
         few = self.seconds(Shape(rows, floor, cells))
-        if many is None or few is None:
-            return floor
+        if large > most or many is None or few is None:
+            return min(floor, most)
         return large if many <= _HARDLY_LONGER * few else floor
 
     def effort(self, start: int, end: int) -> float:

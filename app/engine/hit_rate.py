@@ -29,6 +29,7 @@ class _Seen:
     cached: int
     possible: int
     changed_at: int | None
+    moved: int
 
 
 @dataclass(eq=False, slots=True)
@@ -59,8 +60,8 @@ class HitRate:
         """
         cached -= self._read_for_it(prompt, cached)
         possible = min(len(prompt) - 1, self._known(prompt))
-        changed_at = self._changed_at(owner, prompt)
-        self._window.append(_Seen(len(prompt), cached, max(possible, cached), changed_at))
+        changed_at, moved = self._changed(owner, prompt)
+        self._window.append(_Seen(len(prompt), cached, max(possible, cached), changed_at, moved))
         self.hits = self._sum()
         return cached
 
@@ -108,6 +109,7 @@ class HitRate:
             sum(seen.possible for seen in self._window),
             len(places),
             places[-1] if places else 0,
+            sum(seen.moved for seen in self._window),
             len(self._window),
         )
 
@@ -120,13 +122,14 @@ class HitRate:
             known += _BLOCK
         return known
 
-    def _changed_at(self, owner: int, prompt: TokenArray) -> int | None:
+    def _changed(self, owner: int, prompt: TokenArray) -> tuple[int | None, int]:
+        """Where a chat's prompt has changed inside what was read before, and how much of that stood behind."""
         last = self._last.get(owner)
         if last is None:
-            return None
-        common = common_prefix(last, prompt)
+            return None, 0
+        common, shorter = common_prefix(last, prompt), min(len(last), len(prompt))
         # An edited or repeated question changes only the end; a prefix that moves changes most of what follows.
-        return common if common < min(len(last), len(prompt)) // 2 else None
+        return (common, shorter - common) if common < shorter // 2 else (None, 0)
 
 
 def _prefixes(tokens: TokenArray) -> list[bytes]:

@@ -7,6 +7,7 @@ work, for their cells cost every step; their states are then kept outside the po
 whose cells are left far apart by that is lifted out once, and comes back to the lowest ones.
 """
 
+import math
 from collections.abc import Callable
 from collections.abc import Sequence as Seq
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from app.engine.backend import Backend, MemoryKind, TokenArray
-from app.engine.blob import Blob, Segment
+from app.engine.blob import Blob, Segment, worth_restoring
 from app.engine.cells import Cells
 from app.engine.prefix import best_match
 from app.engine.slot import Slot, Source
@@ -24,9 +25,6 @@ from app.engine.tips import Tips
 
 _TIP_SHARE = 4
 """All tips in the pool together may take this part of the spill budget."""
-
-_RESTORED_FOR_ONE_READ = 32
-"""Cells that are put back for less than it costs to read one token."""
 
 _LOOSE = 2048
 """Unused cells below the highest one from which on gathering the work may pay."""
@@ -89,7 +87,7 @@ class Pool:
         live = Source(slots[found.index], found.tokens) if found else Source()
         segments = self.states.match(wanted, len(wanted) - 1)
         beyond = tuple(segment for segment in segments if segment.end > live.live)
-        if not beyond or not _worth_restoring(beyond, live.live):
+        if not beyond or not worth_restoring(beyond, live.live):
             return live
         return (
             Source(None, 0, beyond) if self.states.exact else Source(live.slot, live.live, beyond)
@@ -175,7 +173,7 @@ class Pool:
         """
         self._delete_dropped()
         for slot in sorted(self._slots.values(), key=lambda one: -one.last_used):
-            worth = slot.owner and self.states.budget and not slot.busy
+            worth = slot.owner > 0 and self.states.budget and not slot.busy
             if worth and not self.states.holds(slot.tokens.view) and slot.id not in self._rested:
                 # Once for each rest of a slot, or one that does not fit would be saved again and again.
                 self._rested.add(slot.id)
@@ -220,13 +218,20 @@ class Pool:
                 self.files.delete(path)
 
     def retire(self, before: float) -> bool:
-        """Spill one slot that has been idle since before this time; whether there was one."""
+        """Spill one slot that has been idle since before this time; whether there was one.
+
+        One whose state does not fit the budget stays until its room is wanted: to read it again would cost more.
+        """
         if not self.states.budget:
             return False
         old = [slot for slot in self._slots.values() if not slot.busy and slot.idle_since < before]
         for slot in sorted(old, key=lambda slot: slot.last_used)[:1]:
-            self.spill(slot)
-            self._write_states()
+            self._keep(slot)
+            if self.states.holds(slot.tokens.view):
+                self._drop(slot)
+                self._write_states()
+            else:
+                slot.idle_since = math.inf
         return bool(old)
 
     @property
@@ -391,10 +396,3 @@ class Pool:
         slot.extend(wanted[start : segment.end], handles[taken])
         self.restored += segment.end - start
         return True
-
-
-def _worth_restoring(segments: Seq[Segment], live: int) -> bool:
-    """Whether the tokens beyond `live` are worth the cells that have to be put back for them."""
-    blobs = {id(segment.blob): segment.blob for segment in segments}
-    cells = sum(blob.end - blob.start for blob in blobs.values())
-    return (segments[-1].end - live) * _RESTORED_FOR_ONE_READ >= cells

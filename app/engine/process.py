@@ -271,8 +271,8 @@ def _state_files(fingerprint: str, params: LoadParams) -> Any:
     from app import llama
     from app.engine.state_files import StateFiles, layout
 
-    name = layout(fingerprint, params, llama.version())
-    return StateFiles(Path(params.states_folder) / fingerprint, name, params.disk_bytes)
+    name, folder = layout(fingerprint, params, llama.version()), Path(params.states_folder)
+    return StateFiles(folder / fingerprint, name, params.disk_bytes, together=folder)
 
 
 def _baton(device: str) -> "Baton | None":

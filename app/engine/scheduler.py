@@ -9,7 +9,7 @@ and in their steps only once it has waited long enough to count as one of them.
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, replace
 
-from app.engine.cost import LARGE, CostModel, Shape
+from app.engine.cost import LARGE, UNBOUNDED, CostModel, Shape
 from app.engine.sequence import Sequence
 from app.wire import Priority
 
@@ -61,30 +61,42 @@ class Plan:
 
 
 def prefill_budget(
-    cost: CostModel, pace: Pace, rows: int, cells: int, *, read: int = 0, urgent: bool = False
+    cost: CostModel,
+    pace: Pace,
+    rows: int,
+    cells: int,
+    *,
+    read: int = 0,
+    most: int = UNBOUNDED,
+    urgent: bool = False,
 ) -> int:
     """How many prompt tokens the next step may read beside `rows` decode rows, with `cells` cells in use.
 
     `read` of the cells are those of the prompts that are being read: the gap is measured by what a step would take
-    without them.  `urgent` says that what is read is more urgent than all of the rows.
+    without them.  There are `most` that it could read.  `urgent` says that what is read is more urgent than all of the rows.
     """
     if not rows:
-        return max(LARGE, cost.chunk_for(pace.alone_seconds, rows, cells))
+        return min(most, max(LARGE, cost.chunk_for(pace.alone_seconds, rows, cells, most)))
     alone = cost.seconds(Shape(rows, 0, max(0, cells - read)))
     if not urgent and cost.wants_decode(rows, cells):
         return 0
     if alone is None:
-        return pace.floor
+        return min(pace.floor, most)
     gap = pace.gap * pace.urgent if urgent else pace.gap
-    chunk = cost.chunk_for(gap * alone / cost.margin, rows, cells)
-    return chunk if chunk >= pace.floor else cost.least_chunk(pace.floor, rows, cells)
+    chunk = cost.chunk_for(gap * alone / cost.margin, rows, cells, most)
+    if chunk >= min(pace.floor, most):
+        return chunk
+    return cost.least_chunk(pace.floor, rows, cells, most)
 
 
 def more_urgent(reading: Seq[Sequence], running: Seq[Sequence]) -> bool:
-    """Whether the most urgent of `reading` is of a higher class than every one of `running`."""
+    """Whether the most urgent of `reading` is of a higher class than every one of `running`.
+
+    What a request has earned by waiting does not count: nobody looks at it for that.
+    """
     if not reading or not running:
         return False
-    return min(one.level for one in reading) < min(one.level for one in running)
+    return min(one.claim for one in reading) < min(one.claim for one in running)
 
 
 def in_turn(running: Seq[Sequence], reading: Seq[Sequence]) -> list[Sequence]:
@@ -113,7 +125,8 @@ def choose_rows(running: Seq[Sequence], most: int, now: float) -> list[Sequence]
     """The sequences that decode in the next step: all, or where that are more than `most`, by short turns.
 
     The front chat always decodes.  Among the others a turn lasts `TURN_SECONDS`; then the one that has rested
-    longest takes over.  A sequence that never had a turn comes before those that had one.
+    longest takes over.  A sequence that never had a turn comes before those that had one.  Background work has what
+    the others leave, until it has waited so long that it counts as one of them.
     """
     if len(running) <= most:
         chosen = list(running)
@@ -128,10 +141,11 @@ def choose_rows(running: Seq[Sequence], most: int, now: float) -> list[Sequence]
     return chosen
 
 
-def _turn_order(sequence: Sequence, now: float) -> tuple[int, int, float, int]:
-    front = sequence.level > Priority.FRONT
+def _turn_order(sequence: Sequence, now: float) -> tuple[bool, bool, bool, float, int]:
+    others = sequence.claim > Priority.FRONT
     on_turn = sequence.turn_began is not None and now - sequence.turn_began < TURN_SECONDS
-    return (front, not on_turn, sequence.last_turn, sequence.arrival)
+    last = sequence.last_turn
+    return (others, sequence.background, not on_turn, last, sequence.arrival)
 
 
 def plan(running: Seq[Sequence], reading: Seq[Sequence], budget: int) -> Plan:

@@ -23,7 +23,8 @@ class Sequence:
     """A request on its way: waiting (no slot), reading (more than one token to evaluate) or running.
 
     `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `constraint` is the grammar that the answer
-    has to keep, if any.  `priority` and `owner` begin as those of `submit`, and may be changed.  `arrival` orders requests of one
+    has to keep, if any.  `priority` and `owner` begin as those of `submit`, and may be changed; the owner is negative where that
+    chat was deleted meanwhile.  `arrival` orders requests of one
     class and is kept when the request is parked.  `elapsed` counts all prefill tokens, its own too, that were read
     while this one was reading, `passed` the steps that passed it over, as `PATIENCE` counts them, and `overtaken` the
     requests of a better class that began while there was no room for it; `turn_began` is the time since when it
@@ -104,9 +105,14 @@ class Sequence:
         return self.slot is not None and not self.running
 
     @property
+    def claim(self) -> Priority:
+        """Its own class, or that of who waits for it: how urgent somebody wants it, however long it has waited."""
+        return min(self.priority, self.boost)
+
+    @property
     def level(self) -> int:
-        """The class that counts: its own, that of who waits for it, better by one for every `PATIENCE`."""
-        return max(0, min(self.priority, self.boost) - self.passed // PATIENCE)
+        """The class that counts for reading and for room: its claim, better by one for every `PATIENCE`."""
+        return max(0, self.claim - self.passed // PATIENCE)
 
     @property
     def background(self) -> bool:

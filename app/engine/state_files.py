@@ -1,9 +1,10 @@
 """Saved states on disk: warm after a restart of the engine, of the app, or a reload of the model.
 
 One file a blob, in a folder of the model's own: `<owner>-<random>.state`, readable by the user alone, written
-beside and renamed.  Inside: a magic number, the length of a JSON header, the header (fingerprint, range, lengths,
-digest), then the tokens of the whole path, the state, the tips.  A file that is foreign, damaged or cut is deleted
-and read as if it were not there.  Writing is done by a thread of its own; everything else by the engine's.
+beside and renamed.  Inside: a magic number, the length of a JSON header, the header (fingerprint, range, lengths), the
+digest of the header and of all that follows, then the tokens of the whole path, the state, the tips.  A file that is
+foreign, damaged or cut is deleted and read as if it were not there.  Writing is done by a thread of its own; everything
+else by the engine's.
 """
 
 import hashlib
@@ -14,8 +15,8 @@ import queue
 import secrets
 import struct
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,15 +26,17 @@ from app.engine.blob import Blob, Tip
 from app.wire import LoadParams
 
 _LOG = logging.getLogger(__name__)
-_MAGIC = b"TUTTIKV1"
+_MAGIC = b"TUTTIKV2"
 _SUFFIX = ".state"
 _UNFINISHED = ".tmp"
 _HEADER_LIMIT = 1 << 20
+_DIGEST_BYTES = 64
+_FACTS = ("fingerprint", "start", "end", "owner", "data", "tips")
 
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What stands before the bytes; lengths in bytes."""
+    """What stands before the bytes; lengths in bytes.  `raw` is how it was written, and `digest` what was written after it."""
 
     fingerprint: str
     start: int
@@ -41,14 +44,27 @@ class _Header:
     owner: int
     data: int
     tips: tuple[tuple[int, int], ...]
-    digest: str
+    raw: bytes = b""
+    digest: bytes = b""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file that has it."""
+        payload = 4 * self.end + self.data + sum(size for _, size in self.tips)
+        return len(_MAGIC) + 4 + len(self.raw) + _DIGEST_BYTES + payload
 
 
 class StateFiles:
-    """The files of one model, at most `budget` bytes of them, the least recently used deleted first."""
+    """The files of one model, at most `budget` bytes of them, the least recently used deleted first.
 
-    def __init__(self, folder: Path, fingerprint: str, budget: int) -> None:
+    With `together`, the folder of the folders of all models, these have the budget together.
+    """
+
+    def __init__(
+        self, folder: Path, fingerprint: str, budget: int, *, together: Path | None = None
+    ) -> None:
         self._folder = folder
+        self._counted = (together, f"*/*{_SUFFIX}") if together else (folder, f"*{_SUFFIX}")
         self._fingerprint = fingerprint
         self._budget = budget
         self._orders: queue.SimpleQueue[Blob | None] = queue.SimpleQueue()
@@ -59,10 +75,12 @@ class StateFiles:
     def scan(self) -> Iterator[Blob]:
         """Every usable state of this model, parents before children, without its bytes in memory.
 
-        For the start: what an engine that was killed had half written is deleted.
+        For the start: what an engine that was killed had half written is deleted, and what a budget that was made smaller
+        has no room for.
         """
         for path in self._folder.glob(f"*{_UNFINISHED}"):
             self.delete(path)
+        self._make_room(0)
         found = []
         for path in self._folder.glob(f"*{_SUFFIX}"):
             blob = self._open(path)
@@ -81,9 +99,9 @@ class StateFiles:
                 payload = file.read()
             # The app deletes a chat's files at any moment: one that is gone now is as one that was never there.
             os.utime(path)
-        except (OSError, ValueError, KeyError, TypeError):
+        except OSError:
             header, payload = None, b""
-        if header is None or hashlib.blake2b(payload).hexdigest() != header.digest:
+        if header is None or hashlib.blake2b(header.raw + payload).digest() != header.digest:
             self.delete(path)
             return None
         offset = 4 * header.end
@@ -115,17 +133,15 @@ class StateFiles:
                 header = _read_header(file)
                 if header is None or header.fingerprint != self._fingerprint:
                     return None
+                if header.size != path.stat().st_size:
+                    return None
                 tokens = np.frombuffer(file.read(4 * header.end), np.int32)
                 file.seek(header.data, os.SEEK_CUR)
-                tips = [Tip(at, file.read(size)) for at, size in header.tips]
-                whole = file.tell() == path.stat().st_size
-        except (OSError, ValueError, KeyError, TypeError):
+                tips = tuple(Tip(at, file.read(size)) for at, size in header.tips)
+        except OSError:
             return None
-        if not whole or len(tokens) != header.end:
-            return None
-        return Blob(
-            header.start, header.end, None, tokens.copy(), header.owner, tips=tuple(tips), file=path
-        )
+        start, end = header.start, header.end
+        return Blob(start, end, None, tokens.copy(), header.owner, tips=tips, file=path)
 
     def _write_all(self) -> None:
         while (blob := self._orders.get()) is not None:
@@ -142,39 +158,34 @@ class StateFiles:
 
     def _write(self, blob: Blob) -> Path | None:
         data = blob.data
-        if data is None or not self._make_room(len(data)):
+        if data is None:
+            return None
+        header = _header_of(blob, data, self._fingerprint)
+        if not self._make_room(header.size):
             return None
         parts = [blob.tokens.astype(np.int32).tobytes(), data, *(tip.data for tip in blob.tips)]
-        digest = hashlib.blake2b()
+        digest = hashlib.blake2b(header.raw)
         for part in parts:
             digest.update(part)
-        header = json.dumps(
-            {
-                "fingerprint": self._fingerprint,
-                "start": blob.start,
-                "end": blob.end,
-                "owner": blob.owner,
-                "data": len(data),
-                "tips": [(tip.at, len(tip.data)) for tip in blob.tips],
-                "digest": digest.hexdigest(),
-            }
-        ).encode()
+        length = struct.pack("<I", len(header.raw))
         path = self._folder / f"{blob.owner}-{secrets.token_hex(8)}{_SUFFIX}"
         temporary = path.with_suffix(_UNFINISHED)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_MAGIC + struct.pack("<I", len(header)) + header)
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        try:
+            _write_new(temporary, [_MAGIC, length, header.raw, digest.digest(), *parts])
+            temporary.replace(path)
+        except OSError:
+            # What is there of it would only make a full disk fuller.
+            self.delete(temporary)
+            raise
         return path
 
     def _make_room(self, wanted: int) -> bool:
-        files = sorted(self._folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime)
-        sizes = [path.stat().st_size for path in files]
-        total = sum(sizes)
-        for path, size in zip(files, sizes, strict=True):
+        """Delete the least recently used until `wanted` bytes fit the budget; False, and nothing is, where they never do."""
+        if wanted > self._budget:
+            return False
+        found = sorted(_times_and_sizes(*self._counted))
+        total = sum(size for _, size, _ in found)
+        for _, size, path in found:
             if total + wanted <= self._budget:
                 break
             self.delete(path)
@@ -187,22 +198,54 @@ def layout(fingerprint: str, params: LoadParams, library: str) -> str:
     return f"{fingerprint}/{params.kv_type}/{library}"
 
 
+def _times_and_sizes(folder: Path, pattern: str) -> Iterator[tuple[float, int, Path]]:
+    """When each state was used last, and its bytes; without those that somebody deletes at this moment."""
+    for path in folder.glob(pattern):
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            continue
+        yield found.st_mtime, found.st_size, path
+
+
+def _write_new(path: Path, parts: Sequence[bytes]) -> None:
+    """Write a file that is the user's alone, down to the disk."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.writelines(parts)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _header_of(blob: Blob, data: bytes, fingerprint: str) -> _Header:
+    tips = tuple((tip.at, len(tip.data)) for tip in blob.tips)
+    header = _Header(fingerprint, blob.start, blob.end, blob.owner, len(data), tips)
+    facts = {name: getattr(header, name) for name in _FACTS}
+    return replace(header, raw=json.dumps(facts).encode())
+
+
 def _read_header(file: BinaryIO) -> _Header | None:
+    """None where it is none, or says what cannot be.  Whether it is as it was written is for `load` to see."""
     head = file.read(len(_MAGIC) + 4)
     if head[: len(_MAGIC)] != _MAGIC or len(head) < len(_MAGIC) + 4:
         return None
     (length,) = struct.unpack("<I", head[len(_MAGIC) :])
     if length > _HEADER_LIMIT:
         return None
-    raw = json.loads(file.read(length))
-    header = _Header(
-        str(raw["fingerprint"]),
-        int(raw["start"]),
-        int(raw["end"]),
-        int(raw["owner"]),
-        int(raw["data"]),
-        tuple((int(at), int(size)) for at, size in raw["tips"]),
-        str(raw["digest"]),
-    )
+    raw, digest = file.read(length), file.read(_DIGEST_BYTES)
+    try:
+        found = json.loads(raw)
+        header = _Header(
+            str(found["fingerprint"]),
+            int(found["start"]),
+            int(found["end"]),
+            int(found["owner"]),
+            int(found["data"]),
+            tuple((int(at), int(size)) for at, size in found["tips"]),
+            raw,
+            digest,
+        )
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return None
     sane = 0 <= header.start < header.end and header.data > 0
     return header if sane and all(size > 0 for _, size in header.tips) else None

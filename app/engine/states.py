@@ -155,7 +155,7 @@ class StateTree:
         for node in self._nodes():
             owner = node.blob.owner if node.blob is not None else 0
             for one in (node,) if self.exact else _path(node):
-                if owner and one.blob and one.blob.file is None and one.blob.data is not None:
+                if owner > 0 and one.blob and one.blob.owner >= 0 and one.blob.unwritten:
                     one.blob.owner = one.blob.owner or owner
                     found[id(one.blob)] = one.blob
         return list(found.values())
@@ -168,7 +168,7 @@ class StateTree:
         """
         for blob in [blob for blob in self.blobs() if blob.owner == owner]:
             if self.exact:
-                self._leave_to_others(blob, self._shared(blob))
+                self.forget(blob)
             else:
                 self._give_to_others(blob, cut)
 
@@ -176,13 +176,6 @@ class StateTree:
         """The blob's nodes that states of other chats go on from, the outermost last."""
         shared = [node for node in self._nodes() if node.blob is blob and _others(node, blob.owner)]
         return sorted(shared, key=lambda node: node.start)
-
-    def _leave_to_others(self, blob: Blob, shared: list[_Node]) -> None:
-        """In an exact tree every state is whole by itself: only the nodes are in common."""
-        for node in shared:
-            node.blob = node.tip = None
-            self._drop_user(blob)
-        self.forget(blob)
 
     def _give_to_others(self, blob: Blob, cut: Callable[[Blob, int], bytes | None]) -> None:
         data, end = None, -1
@@ -239,9 +232,17 @@ class StateTree:
         return self._split(node, common) if common < len(node.tokens) else node
 
     def forget(self, blob: Blob) -> None:
-        """Drop every node that uses this blob, and what hangs below: it cannot be restored."""
+        """Drop every node that uses this blob, and what cannot be restored without it.
+
+        That is what hangs below.  In an exact tree every state is whole by itself: only the nodes are in common.
+        """
         for node in [node for node in self._nodes() if node.blob is blob]:
-            if node.parent is not None:
+            if node.parent is None:
+                continue  # it went with another
+            if self.exact and node.children:
+                node.blob = node.tip = None
+                self._drop_user(blob)
+            else:
                 self._prune(node, set())
 
     def check(self) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.engine.process import _state_files
 from app.engine.state_files import StateFiles, layout
 from app.sampling import Sampling
 from app.wire import LoadParams, Submit
@@ -274,3 +275,15 @@ def test_a_deleted_chat_leaves_to_others_what_they_go_on_from(
     later = make_rig(tiny_files[kind], spill_bytes=BUDGET, files=fresh)
     ask(later, 5, going_on, owner=4)
     assert read(later) == 3
+
+
+def test_the_engine_of_one_model_keeps_the_budget_of_all(tmp_path: Path) -> None:
+    other = tmp_path / "another model" / "1-a.state"
+    other.parent.mkdir()
+    other.write_bytes(b"x" * 100)
+    for budget, left in ((100, True), (99, False)):
+        params = LoadParams("/m.gguf", states_folder=str(tmp_path), disk_bytes=budget)
+        files = _state_files("this model", params)
+        assert list(files.scan()) == []
+        files.close(60)
+        assert other.exists() == left

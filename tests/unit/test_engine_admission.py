@@ -61,6 +61,28 @@ def test_a_warm_up_gives_way_at_once_and_is_read_later(
         assert run.steps[-1].counters.read == 80 + 99, "what the warm-up had read was kept"
 
 
+@pytest.mark.parametrize("kind", list(MemoryKind))
+@pytest.mark.parametrize("cells", [125, 135])
+def test_a_warm_up_gives_way_to_a_chat_that_fits_only_by_what_it_shares(
+    kind: MemoryKind, cells: int
+) -> None:
+    """A beginning that two chats have in common lies in the pool once, and is counted once."""
+    run = make_run(FakeBackend(cells=cells, sequences=12, kind=kind), spill_bytes=100_000)
+    common = text(1, 70)
+    run.engine.submit(warm_up(1, text(2, 60)))
+    run.step()
+    marks = (len(common),)
+    run.engine.submit(replace(request(2, (*common, 3), limit=48), marks=marks))
+    for _ in range(6):
+        run.step()
+    run.engine.submit(replace(request(3, (*common, 4, 5, 6), limit=10), marks=marks))
+    for _ in range(2):
+        run.step()
+    assert 3 in run.tokens
+    finish(run)
+    assert {end.reason for end in run.ends.values()} == {FinishReason.LENGTH}
+
+
 def test_what_a_warm_up_has_yet_to_read_keeps_nobody_out() -> None:
     """There is room for what is in the pool and for the newcomer, but not for all of the warm-up too."""
     run = make_run(FakeBackend(cells=200, batch=8))

@@ -444,19 +444,6 @@ def test_at_rest_the_engine_looks_whether_its_mirror_is_right() -> None:
         run.engine.rest()
 
 
-def test_a_chat_that_is_forgotten_while_it_waits_is_nobodys_afterwards() -> None:
-    run = make_run(FakeBackend(cells=200, sequences=2, batch=16), spill_bytes=100_000)
-    for number in (1, 2):
-        run.engine.submit(replace(request(number, (number, 5, 6), limit=5), owner=number))
-    run.step()
-    assert run.steps[-1].counters.waiting == 1
-    for owner in (1, 2):
-        run.engine.forget(owner)
-    finish(run)
-    assert {slot.owner for slot in run.engine._pool.slots} == {0}
-    assert {blob.owner for blob in run.engine._pool.states.blobs()} <= {0}
-
-
 @pytest.mark.parametrize("lengths", [(9, 40), (17, 17), (16, 16), (30, 3)])
 def test_an_interrupt_that_comes_when_one_of_several_is_done_loses_and_doubles_nothing(
     lengths: tuple[int, int],

@@ -1,5 +1,7 @@
 """What goes when memory runs short: what costs least to have again for each byte, and what was not used for long."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -122,3 +124,23 @@ def test_the_states_of_idle_chats_stay_within_their_budget(idle: int) -> None:
     finish(run)
     assert max(step.counters.spill_bytes for step in run.steps) <= 20_000
     assert len(run.ends) == idle
+
+
+@pytest.mark.parametrize("kind", list(MemoryKind))
+@pytest.mark.parametrize("spill_bytes", [0, 100, 1000, 100_000])
+def test_an_idle_chat_that_fits_no_budget_stays_while_there_is_room_for_it(
+    kind: MemoryKind, spill_bytes: int
+) -> None:
+    """Beside a running chat idle ones leave the pool, but not for nowhere."""
+    backend = FakeBackend(cells=600, batch=32, kind=kind)
+    run = make_run(backend, spill_bytes=spill_bytes, tick=0.05)
+    first = request(1, (1, 2, 3) * 20, limit=5)
+    run.engine.submit(first)
+    finish(run)
+    run.engine.submit(request(2, (9, 8), limit=150))
+    for _ in range(60):
+        run.step()
+    run.engine.submit(replace(first, request_id=3, tokens=(*first.tokens, *run.tokens[1], 4)))
+    while 3 not in run.ends:
+        run.step()
+    assert run.ends[3].usage.cached_tokens == len(first.tokens) + 4

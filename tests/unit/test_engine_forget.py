@@ -1,5 +1,6 @@
 """A deleted chat takes its own states with it, and leaves to the others what theirs go on from."""
 
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.engine.backend import TokenArray
-from app.engine.blob import Blob
+from app.engine.blob import Blob, Tip
 from app.engine.prefix import common_prefix
 from app.engine.states import StateTree
 
@@ -195,3 +196,23 @@ def test_a_whole_state_is_written_without_those_that_it_goes_on_from() -> None:
     put(tree, text((1, 40)), 0)
     put(tree, FORKS[0], 8)
     assert [blob.owner for blob in tree.unwritten()] == [8]
+
+
+@given(
+    puts=st.lists(st.tuples(texts, st.integers(0, 12)), min_size=1, max_size=10),
+    damaged=st.integers(0, 9),
+)
+def test_a_whole_state_that_is_damaged_takes_no_other_with_it(
+    puts: list[tuple[TokenArray, int]], damaged: int
+) -> None:
+    """Chats go on from each other's checkpoints, but none needs another's bytes."""
+    tree = StateTree(10_000, exact=True)
+    for tokens, at in puts:
+        tips = (Tip(at, b"tip"),) if 0 < at < len(tokens) else ()
+        tree.put(tokens, partial(save, tokens), tips)
+    blobs = tree.blobs()
+    gone = blobs.pop(damaged % len(blobs))
+    tree.forget(gone)
+    tree.check()
+    assert {id(blob) for blob in tree.blobs()} == {id(blob) for blob in blobs}
+    assert all(tree.holds(blob.tokens) for blob in blobs)

@@ -39,7 +39,7 @@ def test_a_prompt_that_changes_inside_is_told_with_its_place() -> None:
     changed = text(1, 240)
     changed[30:] = text(5, 210)
     rate.began(1, changed, 30)
-    assert (rate.hits.changed, rate.hits.changed_at) == (1, 30)
+    assert (rate.hits.changed, rate.hits.changed_at, rate.hits.moved) == (1, 30, 170)
 
 
 def test_an_edited_question_at_the_end_is_no_changing_prefix() -> None:
@@ -48,7 +48,7 @@ def test_an_edited_question_at_the_end_is_no_changing_prefix() -> None:
     edited = text(1, 200)
     edited[180:] = text(6, 20)
     rate.began(1, edited, 180)
-    assert rate.hits.changed == 0
+    assert (rate.hits.changed, rate.hits.moved) == (0, 0)
 
 
 def test_the_engine_tells_it_with_every_step() -> None:
@@ -74,8 +74,10 @@ def recent(cached: int, possible: int, changed: int = 0, **others: int) -> Recen
         (recent(1000, 1020), AdviceKind.NEW_TEXT, "last 20 prompts 20 % came from the cache. The rest is new"),
         (recent(1000, 4000), AdviceKind.TOO_SMALL, "3,000 tokens had been read before"),
         (recent(1000, 4000), AdviceKind.TOO_SMALL, "room for 8,192 tokens, the memory for idle chats for 64 MB"),
-        (recent(1000, 4000, 7), AdviceKind.CHANGING, "(7 times, the last time at token 12)"),
-        (recent(1000, 4000, 1), AdviceKind.CHANGING, "(once, the last"),
+        (recent(1000, 1500, 7, moved=3000), AdviceKind.CHANGING, "(7 times, the last time at token 12)"),
+        (recent(1000, 1000, 1, moved=900), AdviceKind.CHANGING, "(once, the last"),
+        (recent(1000, 4000, 1, moved=900), AdviceKind.TOO_SMALL, "3,000 tokens had been read before"),
+        (recent(1000, 1020, 1, moved=90), AdviceKind.NEW_TEXT, "The rest is new"),
     ],
 )  # fmt: skip
 def test_advice_names_the_reason(hits: RecentHits, kind: AdviceKind, words: str) -> None:

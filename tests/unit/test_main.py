@@ -53,9 +53,10 @@ def test_a_model_is_loaded_as_was_set_for_it_and_others_as_all_are(tmp_path):
     assert load(other) == (4096, "f16", 1, True)
 
 
-def test_nothing_is_written_to_a_disk_that_has_no_room_for_states():
+def test_who_gives_the_states_no_room_on_disk_has_those_deleted_that_lie_there():
     plan = Plan(1024, 3, 64, "f16", mmap=True, spill_megabytes=9)
-    assert load_params("/m.gguf", Settings(disk_megabytes=0), plan).states_folder == ""
+    params = load_params("/m.gguf", Settings(disk_megabytes=0), plan)
+    assert (params.disk_bytes, params.states_folder) == (0, states_folder())
 
 
 def test_importing_it_loads_neither_qt_nor_llama():
