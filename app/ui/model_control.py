@@ -89,7 +89,12 @@ class ModelControl(QObject):
         """Load this file, if it can be a model; where chats are answering, only once the user agrees."""
         self._checked = path
         self._stop_check()
-        self._checking = aio.spawn(self._check(path))
+        state = self._host.state
+        if state.phase is ModelPhase.NONE and not state.others:
+            # No answer can end for it.  Its load says what is wrong with it, and from now on a message waits for it.
+            self._load_now(path)
+        else:
+            self._checking = aio.spawn(self._check(path))
 
     def load_again(self) -> None:
         """Load the present file anew."""

@@ -43,6 +43,16 @@ def test_one_click_chats_with_the_starter(with_desk):
     with_desk(scenario, host=without_model())
 
 
+def test_the_first_model_is_not_looked_at_before_its_load_for_which_a_message_can_wait(with_desk):
+    async def scenario(desk):
+        desk.host.refusals["/models/first.gguf"] = "This is no model."
+        desk.window.model.load("/models/first.gguf")
+        await until(lambda: desk.host.loads == ["/models/first.gguf"])
+        assert desk.host.state.phase is ModelPhase.LOADING
+
+    with_desk(scenario, host=without_model())
+
+
 def test_a_message_waits_for_the_model(with_desk):
     async def scenario(desk):
         await desk.say("hello")
