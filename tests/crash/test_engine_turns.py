@@ -80,8 +80,16 @@ def board() -> Iterator[Callable[[], Board]]:
         yield look
 
 
+def free(turn: Path) -> bool:
+    """Whether nobody has the device.  The board alone does not say: it is written after that is taken, or before it is
+    given."""
+    with turn.open("rb+") as file:
+        return lock(file)
+
+
 def stop(child: BaseProcess, board: Board, number: int, *, computing: bool) -> None:
     """Stop it while it makes a step, or while it makes none."""
+    (turn,) = (paths.data_dir() / "turns").glob("*/turn.lock")
     assert child.pid is not None
     watched = psutil.Process(child.pid)
     deadline = time.monotonic() + WATCHDOG
@@ -91,7 +99,7 @@ def stop(child: BaseProcess, board: Board, number: int, *, computing: bool) -> N
         os.kill(child.pid, signal.SIGSTOP)
         while watched.status() != psutil.STATUS_STOPPED:
             pass
-        if (board.holder == number) is computing:
+        if (board.holder == number) is computing and free(turn) is not computing:
             return
         os.kill(child.pid, signal.SIGCONT)
     raise AssertionError("it was never seen at it")
