@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -232,17 +233,11 @@ def planned(
 
 def load_params(path: str, current: Settings, plan: Plan) -> LoadParams:
     """How the model at `path` is loaded under these settings, with the numbers that their profile gives."""
-    return LoadParams(
-        path=path,
-        pool_tokens=plan.pool_tokens,
-        sequences=plan.sequences,
-        batch=plan.batch,
+    return replace(
+        plan.load_params(path),
         threads=current.threads,
         gpu_layers=current.gpu_layers,
-        kv_type=plan.kv_type,
-        mmap=plan.mmap,
         gap=GAPS[current.pace],
-        spill_bytes=plan.spill_megabytes << 20,
         states_folder=states_folder(),
         disk_bytes=current.disk_megabytes << 20,
         yielding=current.pool_tokens is None and current.kv_type is None,

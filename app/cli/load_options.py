@@ -131,18 +131,12 @@ def load_params(
     arguments: argparse.Namespace, path: str, choice: LoadChoice, plan: Plan
 ) -> LoadParams:
     """How the file is loaded: the plan's numbers, and what else was chosen."""
-    return LoadParams(
-        path=path,
-        pool_tokens=plan.pool_tokens,
-        sequences=plan.sequences,
-        batch=plan.batch,
+    return replace(
+        plan.load_params(path),
         threads=choice.threads,
         gpu_layers=choice.gpu_layers,
         device=arguments.device,
-        kv_type=plan.kv_type,
-        mmap=plan.mmap,
         kv_offload=arguments.kv_offload,
-        spill_bytes=plan.spill_megabytes << 20,
         gap=GAPS[arguments.pace],
         yielding=choice.pool_tokens is None and choice.kv_type is None,
     )

@@ -96,6 +96,8 @@ class Admission:
         others out.
         """
         lower = [other for other in inside if other.level > sequence.priority]
+        if not lower:
+            return []
         stay = [other for other in inside if other.level <= sequence.priority]
         if stay and self._needed_beside(sequence, stay) > self._pool.cells.total:
             return []

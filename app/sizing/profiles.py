@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from app.settings import RANGES, KvType, Profile, Settings
 from app.sizing.footprint import Footprint
 from app.sizing.machine import Machine
+from app.wire import LoadParams
 
 RESERVE = 300 << 20
 """Bytes for the window, the text worker and the engine's own program."""
@@ -54,6 +55,18 @@ class Plan:
     spill_megabytes: int
     pool_bytes: int = 0
     missing: int = 0
+
+    def load_params(self, path: str) -> LoadParams:
+        """A load of this file with these numbers; what no profile gives is as it usually is."""
+        return LoadParams(
+            path=path,
+            pool_tokens=self.pool_tokens,
+            sequences=self.sequences,
+            batch=self.batch,
+            kv_type=self.kv_type,
+            mmap=self.mmap,
+            spill_bytes=self.spill_megabytes << 20,
+        )
 
 
 @dataclass(frozen=True, slots=True)
