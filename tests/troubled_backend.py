@@ -3,9 +3,10 @@
 from typing import Any
 
 from app.engine.backend import Batch, DecodeResult, MemoryKind
+from app.engine.fake import Cell
 from tests.engine_run import StrictBackend
 
-Held = list[tuple[int, int]]
+Held = list[Cell]
 
 
 class TroubledBackend(StrictBackend):
@@ -20,17 +21,10 @@ class TroubledBackend(StrictBackend):
         self.troubled = False
         """Whether the last decode did less than it was asked for."""
 
-    def held(self, sequence: int) -> Held:
-        """(position, token) of each cell that the sequence owns, in order."""
-        return self.all_held().get(sequence, [])
-
     def all_held(self) -> dict[int, Held]:
         """What each sequence holds that holds anything."""
-        found: dict[int, Held] = {}
-        for at, token, owners in self._cells:
-            for name in owners:
-                found.setdefault(name, []).append((at, token))
-        return {name: sorted(cells) for name, cells in found.items()}
+        every = {name: self.held(name) for name in self._held}
+        return {name: cells for name, cells in every.items() if cells}
 
     def decode(self, batch: Batch) -> DecodeResult:
         result = super().decode(batch)

@@ -7,6 +7,7 @@ state, and a tail cannot be removed.  A WINDOW memory sees its last tokens only,
 forgets the others at once, and saves no more.
 """
 
+import itertools
 import pickle
 import zlib
 from collections.abc import Sequence
@@ -32,6 +33,9 @@ PIECES = (
     b"x",
 )
 """What each token writes: enough for JSON, with tokens across its borders and parts of characters; END nothing."""
+
+Cell = tuple[int, int]
+"""The position and the token of a cell."""
 
 
 class FakeSampler:
@@ -83,7 +87,10 @@ class FakeSampler:
 
 
 class FakeBackend:
-    """`cells` tokens of memory for `sequences` ids."""
+    """`cells` tokens of memory for `sequences` ids.
+
+    A cell has a name of its own, under which each of its owners holds it: two at the same position stay two.
+    """
 
     def __init__(
         self,
@@ -106,7 +113,9 @@ class FakeBackend:
         )
         self.can_interrupt = kind is not MemoryKind.RECURRENT
         self.interrupted = False
-        self._cells: list[tuple[int, int, set[int]]] = []
+        self._owners: dict[int, int] = {}
+        self._held: dict[int, dict[int, Cell]] = {}
+        self._named = itertools.count()
         self._states: dict[int, int] = {}
         self._windows: dict[int, dict[int, int]] = {}
         self._next: list[int] = []
@@ -124,7 +133,7 @@ class FakeBackend:
         """An interrupt comes in the middle: what was evaluated before it stays."""
         if not self._valid(batch):
             return DecodeResult.INVALID
-        if len(self._cells) + batch.size > self.info.cells:
+        if self.used + batch.size > self.info.cells:
             return DecodeResult.NO_ROOM
         self.decodes += 1
         self._next, self.output_rows = [], []
@@ -177,10 +186,12 @@ class FakeBackend:
         stop = self.info.cells if end is None else end
         if self.info.kind is MemoryKind.RECURRENT and start > 0 and start <= highest:
             return False
-        for position, _, owners in self._cells:
-            if start <= position < stop:
-                owners.discard(sequence)
-        self._cells = [cell for cell in self._cells if cell[2]]
+        held = self._held.get(sequence, {})
+        for name in [name for name, (position, _) in held.items() if start <= position < stop]:
+            del held[name]
+            self._owners[name] -= 1
+            if not self._owners[name]:
+                del self._owners[name]
         if start == 0:
             self._states.pop(sequence, None)
         window = self._windows.get(sequence, {})
@@ -189,9 +200,11 @@ class FakeBackend:
 
     def copy(self, source: int, target: int, start: int, end: int) -> None:
         # As the real one: a target that is not empty keeps what it has.
-        for position, _, owners in self._cells:
-            if source in owners and start <= position < end:
-                owners.add(target)
+        held = self._held.setdefault(target, {})
+        for name, cell in self._held.get(source, {}).items():
+            if start <= cell[0] < end and name not in held:
+                held[name] = cell
+                self._owners[name] += 1
         window = self._windows.get(source, {})
         copied = {p: t for p, t in window.items() if start <= p < end}
         self._windows[target] = {**self._windows.get(target, {}), **copied}
@@ -199,14 +212,15 @@ class FakeBackend:
             self._states[target] = self._states[source]
 
     def save(self, sequence: int) -> bytes | None:
-        cells = [(p, t) for p, t, owners in self._cells if sequence in owners]
+        cells = list(self._held.get(sequence, {}).values())
         return pickle.dumps((cells, self._tip(sequence), b"x" * 16 * len(cells)))
 
     def restore(self, sequence: int, data: bytes) -> bool:
         cells, tip, _ = pickle.loads(data)
-        if len(cells) > self.info.cells - len(self._cells) or self.span(sequence) != (-1, -1):
+        if len(cells) > self.info.cells - self.used or self.span(sequence) != (-1, -1):
             return False
-        self._cells += [(position, token, {sequence}) for position, token in cells]
+        for cell in cells:
+            self._take(sequence, cell)
         self._take_tip(sequence, tip)
         return True
 
@@ -227,17 +241,24 @@ class FakeBackend:
             self._states[sequence] = state
 
     def span(self, sequence: int) -> tuple[int, int]:
-        positions = [position for position, _, owners in self._cells if sequence in owners]
         if self.info.kind is MemoryKind.WINDOW:
-            positions = list(self._windows.get(sequence, {}))
-        return (min(positions), max(positions)) if positions else (-1, -1)
+            positions = self._windows.get(sequence, {}).keys()
+            return (min(positions), max(positions)) if positions else (-1, -1)
+        cells = self._held.get(sequence, {}).values()
+        return (min(cells)[0], max(cells)[0]) if cells else (-1, -1)
+
+    def held(self, sequence: int) -> list[Cell]:
+        """The cells that the sequence owns, in order."""
+        return sorted(self._held.get(sequence, {}).values())
 
     def close(self) -> None:
-        self._cells.clear()
+        self._owners.clear()
+        self._held.clear()
 
     @property
     def used(self) -> int:
-        return len(self._cells)
+        """Cells with an owner."""
+        return len(self._owners)
 
     def _valid(self, batch: Batch) -> bool:
         ends: dict[int, int] = {}
@@ -251,8 +272,14 @@ class FakeBackend:
         in_range = bool(np.all((batch.tokens >= 0) & (batch.tokens < self.info.vocabulary)))
         return in_range and 0 < batch.size <= self.info.batch
 
+    def _take(self, sequence: int, cell: Cell) -> None:
+        """A new cell."""
+        name = next(self._named)
+        self._owners[name] = 1
+        self._held.setdefault(sequence, {})[name] = cell
+
     def _evaluate(self, sequence: int, position: int, token: int) -> None:
-        self._cells.append((position, token, {sequence}))
+        self._take(sequence, (position, token))
         self._states[sequence] = _hash(self._states.get(sequence, 7), token)
         window = self._windows.setdefault(sequence, {})
         window[position] = token
@@ -261,10 +288,7 @@ class FakeBackend:
     def _best(self, sequence: int) -> int:
         if self.info.kind is MemoryKind.RECURRENT:
             return self._states[sequence] % self.info.vocabulary
-        seen = sorted(
-            (position, token) for position, token, owners in self._cells if sequence in owners
-        )
-        return _hash(*seen) % self.info.vocabulary
+        return _hash(*self.held(sequence)) % self.info.vocabulary
 
 
 def _hash(*values: int | tuple[int, int]) -> int:
