@@ -8,6 +8,9 @@ from app.hub.journal import BLOCK, block_count, block_length
 from app.hub.plan import Overrun, Plan
 
 sizes = st.integers(0, 6 * BLOCK)
+breaks = st.tuples(st.integers(0, 6 * BLOCK), st.integers(4096, 3 * BLOCK))
+connections = st.lists(breaks, max_size=9) | st.lists(breaks, min_size=30, max_size=90)
+"""Of each that breaks, how far it comes and in how large pieces; the one after them comes to the end."""
 
 
 def content(size: int) -> bytes:
@@ -17,19 +20,22 @@ def content(size: int) -> bytes:
 
 
 @settings(max_examples=40)
-@given(st.data(), sizes)
-def test_every_missing_byte_is_asked_for_once_and_comes_together(data: st.DataObject, size: int) -> None:  # fmt: skip
+@given(sizes, st.sets(st.integers(0, 5)), connections)
+def test_every_missing_byte_is_asked_for_once_and_comes_together(
+    size: int, written: set[int], broken: list[tuple[int, int]]
+) -> None:
     whole = content(size)
-    there = data.draw(st.sets(st.integers(0, max(0, block_count(size) - 1)))) if size else set()
+    there = {index for index in written if index < block_count(size)}
     plan = Plan(size, there)
     found = {index: whole[index * BLOCK :][: block_length(index, size)] for index in there}
     asked = 0
+    coming = iter(broken)
     while (wanted := plan.next_range()) is not None:
         first, last = wanted
         assert 0 <= first <= last < size
         # The connection breaks after so many bytes, which came in so large pieces.
-        length = data.draw(st.integers(1, last - first + 1))
-        step = data.draw(st.integers(4096, 3 * BLOCK))
+        far, step = next(coming, (last - first, BLOCK))
+        length = 1 + far % (last - first + 1)
         asked += length
         for at in range(first, first + length, step):
             for block in plan.feed(whole[at : min(at + step, first + length)]):
