@@ -3,6 +3,8 @@
 Widgets here emit what the user wants and change nothing by themselves.
 """
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
@@ -83,6 +85,10 @@ class ConversationList(QListView):
             self.delete_requested.emit(chosen)
         else:
             super().keyPressEvent(event)
+
+    def dataChanged(self, first: Index, last: Index, roles: Sequence[int] = ()) -> None:
+        """Draw the row anew.  Its height never changes, so that the list need not be laid out, and drawn, as a whole."""
+        QAbstractItemView.dataChanged(self, first, last, roles)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)

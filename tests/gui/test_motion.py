@@ -78,6 +78,24 @@ def test_a_beat_paints_the_marks_and_nothing_else(with_desk):
     with_desk(scenario)
 
 
+def test_a_new_state_paints_the_row_of_its_chat_and_nothing_else_of_the_list(with_desk):
+    async def scenario(desk):
+        for _ in range(3):
+            await desk.window.workspace.new()
+        await turns_of_the_loop(50)
+        chats = desk.window.sidebar.list
+        QApplication.sendPostedEvents(desk.window, QEvent.Type.UpdateRequest.value)
+        watched = Painted(chats.viewport())
+        desk.window.workspace.handle(TurnChanged(desk.front.id, WRITING.turn))
+        await turns_of_the_loop(50)
+        QApplication.sendPostedEvents(desk.window, QEvent.Type.UpdateRequest.value)
+        row = chats.visualRect(chats.model().index_of(desk.front.id))
+        assert watched.areas
+        assert all(row.contains(area) for area in watched.areas)
+
+    with_desk(scenario)
+
+
 def test_the_pulse_rests_when_nobody_writes(with_desk):
     async def scenario(desk):
         desk.window.workspace.handle(TurnChanged(desk.front.id, WRITING.turn))
