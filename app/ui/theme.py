@@ -150,7 +150,9 @@ def apply(
     if system_font is not None or application.font().pixelSize() <= 0:
         system = system_font or QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
         application.setFont(_interface_font(system))
-    application.setStyleSheet(_style_sheet(chosen))
+    sheet = _style_sheet(chosen)
+    if application.styleSheet() != sheet:  # the same one again would polish every widget anew
+        application.setStyleSheet(sheet)
 
 
 def _interface_font(system: QFont) -> QFont:

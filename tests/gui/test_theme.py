@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QWidget
 
 from app.settings import Settings
 from app.ui import theme
@@ -55,6 +57,25 @@ def test_the_theme_can_be_changed_while_everything_is_open(with_desk):
             assert image.pixelColor(image.width() - 30, 200).name() == tokens.ground.lower()
 
     with_desk(scenario, current=Settings(theme="light"))
+
+
+def test_the_theme_that_is_there_already_polishes_no_widget_anew(drive, qapp):
+    async def scenario():
+        polished = []
+
+        class Seen(QWidget):
+            def event(self, event):
+                if event.type() == QEvent.Type.StyleChange:
+                    polished.append(theme.tokens())
+                return super().event(event)
+
+        widget = Seen()
+        widget.ensurePolished()
+        for name in ("light", "light", "dark", "dark", "light"):
+            theme.apply(qapp, name)
+        assert polished == [theme.DARK, theme.LIGHT]
+
+    drive(scenario())
 
 
 def test_what_stands_in_empty_fields_can_be_read(with_desk):
