@@ -21,21 +21,26 @@ class TokenRate:
 
     def __init__(self) -> None:
         self._samples: deque[tuple[float, int]] = deque()
+        """One for each moment."""
+        self._tokens = 0
+        """Of all samples together."""
 
     def add(self, tokens: int, now: float) -> None:
+        self._tokens += tokens
+        if self._samples and self._samples[-1][0] == now:
+            tokens += self._samples.pop()[1]
         self._samples.append((now, tokens))
         while self._samples[0][0] < now - RATE_SECONDS:
-            self._samples.popleft()
+            self._tokens -= self._samples.popleft()[1]
 
     @property
     def value(self) -> float:
         """0 until there are two moments to measure between."""
         if not self._samples:
             return 0.0
-        span = self._samples[-1][0] - self._samples[0][0]
-        start = self._samples[0][0]
-        tokens = sum(count for when, count in self._samples if when > start)
-        return tokens / span if span > 0 else 0.0
+        start, before = self._samples[0]
+        span = self._samples[-1][0] - start
+        return (self._tokens - before) / span if span > 0 else 0.0
 
 
 class Answer:

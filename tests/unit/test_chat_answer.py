@@ -49,6 +49,15 @@ def test_the_rate_looks_back_two_seconds() -> None:
     assert rate.value == pytest.approx(20.0)
 
 
+def test_what_comes_at_the_same_moment_counts_together_and_the_first_moment_not_at_all() -> None:
+    rate = TokenRate()
+    for now in (0.0, 0.0, 0.5, 0.5, 1.0, 1.0):
+        rate.add(1, now)
+    assert rate.value == 4.0
+    rate.add(3, 2.25)  # the first moment is over
+    assert rate.value == pytest.approx(5 / 1.75)
+
+
 def test_a_pause_is_no_time_of_writing() -> None:
     answer = Answer()
     for event, now in [(Text("a"), 0.0), (Text("b"), 0.1), (Waiting(1), 0.2), (Text("c"), 1.7)]:
