@@ -12,7 +12,6 @@ import os
 import re
 import sys
 import types
-from importlib import metadata
 from typing import Any
 
 from app import __version__
@@ -57,6 +56,9 @@ def load() -> Any:
 
 def version() -> str:
     """The binding's version; states saved by another one are not used."""
+    # Reading it takes Python's half of `email`: a tenth of what a child takes to start, and most never ask.
+    from importlib import metadata
+
     try:
         return metadata.version("llama-cpp-python")
     except metadata.PackageNotFoundError:
