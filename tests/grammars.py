@@ -2,6 +2,7 @@
 
 import json
 from functools import lru_cache
+from itertools import compress
 from random import Random
 from typing import Any
 
@@ -100,7 +101,8 @@ def written(grammar: Grammar, seed: int) -> bytes | None:
     random, matcher = Random(seed), Matcher(grammar)
     state, text = matcher.start, bytearray()
     while len(text) < _MOST:
-        choices = [symbol for symbol, may in enumerate(matcher.following(state)) if may]
+        may = matcher.following(state)
+        choices = list(compress(range(len(may)), may))
         if matcher.may_end(state) and (not choices or random.random() < 0.3):
             return bytes(text)
         assert choices, "a dead end"

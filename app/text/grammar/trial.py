@@ -1,5 +1,6 @@
 """A grammar tried out before the engine follows it: texts of it are written at random, and the work is counted."""
 
+from itertools import compress
 from random import Random
 
 from app.errors import FormError
@@ -28,9 +29,8 @@ def try_out(grammar: Grammar) -> None:
                     "It is too ambiguous: the same text can go on in too many ways at once. Have alternatives begin "
                     "differently, and do not put repetitions directly into repetitions."
                 )
-            choices = [
-                symbol for symbol, possible in enumerate(matcher.following(state)) if possible
-            ]
+            possible = matcher.following(state)
+            choices = list(compress(range(len(possible)), possible))
             if not choices:
                 break
             state = _next(matcher, state, choices, random, greedy=seed % 2 == 0)
