@@ -1,5 +1,6 @@
 """Whatever is appended in whatever pieces, the leaves are those of parsing the whole text at once."""
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -129,7 +130,7 @@ def test_long_lines_are_sliced_the_same_way_in_any_pieces(pieces: list[str]) -> 
 
 
 def letters(text: str) -> str:
-    return "".join(character for character in text if character.isalnum())
+    return re.sub(r"[\W_]+", "", text)
 
 
 def letters_of(leaves: list[Leaf]) -> str:
