@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import types
+from itertools import compress, repeat
 from typing import Any
 
 from app import __version__
@@ -75,6 +76,23 @@ def _register_backends(api: Any) -> None:
         load_all = library.ggml_backend_load_all_from_path
         load_all.argtypes, load_all.restype = [ctypes.c_char_p], None
         load_all(os.fsencode(api._base_path))
+
+
+def bare(api: Any, name: str, result: Any) -> Any:
+    """A function of the library that takes its arguments as they are, for loops in which checking them is most of the work.
+
+    Python's own whole numbers are passed as 32 bits: a pointer has to be a `c_void_p`.
+    """
+    function = api._lib[name]
+    function.restype = result
+    return function
+
+
+def end_tokens(api: Any, vocabulary: int) -> tuple[int, ...]:
+    """The tokens that end an answer; `vocabulary` is llama.cpp's pointer."""
+    tokens = range(api.llama_vocab_n_tokens(vocabulary))
+    is_end = bare(api, "llama_vocab_is_eog", ctypes.c_bool)
+    return tuple(compress(tokens, map(is_end, repeat(ctypes.c_void_p(vocabulary)), tokens)))
 
 
 class NativeLog:

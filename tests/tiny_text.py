@@ -40,11 +40,12 @@ def tiny_vocabulary(
     eos: str = "<|im_end|>",
     bos: str = "<|endoftext|>",
     add_bos: bool = False,
+    more: Sequence[str] = (),
 ) -> Path:
-    """Write a byte-level BPE vocabulary: 256 bytes, a few merges, control tokens."""
-    tokens = byte_tokens(control)
+    """Write a byte-level BPE vocabulary: 256 bytes, a few merges, `more` of `byte_tokens`, control tokens."""
+    tokens = byte_tokens(control, more)
     writer = _writer(path, "gpt2", tokens)
-    add_byte_vocabulary(writer, control)
+    add_byte_vocabulary(writer, control, more)
     writer.add_bos_token_id(tokens.index(bos))
     writer.add_eos_token_id(tokens.index(eos))
     writer.add_add_bos_token(add_bos)

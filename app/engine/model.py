@@ -94,8 +94,7 @@ class Model:
     @property
     def end_tokens(self) -> tuple[int, ...]:
         """The vocabulary's end-of-generation tokens."""
-        is_end = self._api.llama_vocab_is_eog
-        return tuple(token for token in range(self.vocabulary) if is_end(self.vocab, token))
+        return llama.end_tokens(self._api, self.vocab)
 
     def piece(self, token: int) -> bytes:
         """What a token writes; nothing for a control token."""

@@ -5,8 +5,7 @@ For the text worker only: llama.cpp ends its process on some inputs, so whatever
 
 import ctypes
 import os
-import sys
-from array import array
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from app.errors import ModelError, TextError
 from app.text import recommended
 from app.text.control import ControlToken, ControlTokens
 from app.text.stream import Vocabulary
+from app.text.token_table import TokenTable
 
 _TEMPLATE_KEY = "tokenizer.chat_template"
 _GUARDS = ("\n", "\x01", "\x02")
@@ -37,14 +37,11 @@ class LlamaVocabulary:
             self.close()
             raise ModelError(f"“{path.name}” has no vocabulary, so it cannot read or write text.")
         self.size: int = self._llama.llama_vocab_n_tokens(self._vocab)
-        self.pieces, self.ends = self._table()
+        table = TokenTable(self._llama, self._vocab, self.size)
+        self.pieces, self.ends = table.pieces()
         self.vocabulary = Vocabulary(self.pieces, self.ends)
-        self.control = ControlTokens(self._control_tokens())
-        self.end_tokens = tuple(
-            token
-            for token in range(self.size)
-            if self._llama.llama_vocab_is_eog(self._vocab, token)
-        )
+        self.control = ControlTokens(self._control_tokens(table.attributes()))
+        self.end_tokens = llama.end_tokens(self._llama, self._vocab)
         self.bos = self._token(self._llama.llama_vocab_bos(self._vocab))
         self.eos = self._token(self._llama.llama_vocab_eos(self._vocab))
         self.add_bos: bool = self._llama.llama_vocab_get_add_bos(self._vocab)
@@ -118,34 +115,14 @@ class LlamaVocabulary:
             raise modelfile.refused(path, self._log.reason)
         return model
 
-    def _table(self) -> tuple[bytes, bytes]:
-        pieces = bytearray()
-        ends = array("I")
-        buffer = ctypes.create_string_buffer(256)
-        for token in range(self.size):
-            pieces += self._piece(token, buffer)
-            ends.append(len(pieces))
-        if sys.byteorder == "big":
-            ends.byteswap()
-        return bytes(pieces), ends.tobytes()
-
-    def _piece(self, token: int, buffer: "ctypes.Array[ctypes.c_char]") -> bytes:
-        call = self._llama.llama_token_to_piece
-        count: int = call(self._vocab, token, buffer, len(buffer), 0, False)
-        if count < 0:
-            buffer = ctypes.create_string_buffer(-count)
-            count = call(self._vocab, token, buffer, len(buffer), 0, False)
-        return buffer.raw[:count]
-
-    def _control_tokens(self) -> list[ControlToken]:
+    def _control_tokens(self, attributes: Sequence[int]) -> list[ControlToken]:
         llama = self._llama
         kind = llama.LLAMA_TOKEN_ATTR_CONTROL | llama.LLAMA_TOKEN_ATTR_UNKNOWN
         found: list[ControlToken] = []
-        for token in range(self.size):
-            attributes = llama.llama_vocab_get_attr(self._vocab, token)
-            if attributes & kind:
-                left = bool(attributes & llama.LLAMA_TOKEN_ATTR_LSTRIP)
-                right = bool(attributes & llama.LLAMA_TOKEN_ATTR_RSTRIP)
+        for token, flags in enumerate(attributes):
+            if flags & kind:
+                left = bool(flags & llama.LLAMA_TOKEN_ATTR_LSTRIP)
+                right = bool(flags & llama.LLAMA_TOKEN_ATTR_RSTRIP)
                 found.append(ControlToken(token, self.text(token), left, right))
         return found
 
