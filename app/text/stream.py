@@ -11,7 +11,8 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from operator import sub
+from itertools import compress
+from operator import not_, sub
 
 _NONE: Mapping[int, str] = {}
 
@@ -50,6 +51,11 @@ class Vocabulary:
     @cached_property
     def _sizes(self) -> "array[int]":
         return array("I", map(sub, self._ends, [0, *self._ends[:-1]]))
+
+    @cached_property
+    def silent(self) -> frozenset[int]:
+        """The tokens that have no bytes: control tokens."""
+        return frozenset(compress(range(len(self)), map(not_, self._sizes)))
 
     def holding(self, text: bytes) -> Iterator[int]:
         """The tokens that have these bytes, at least one, in them."""

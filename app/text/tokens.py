@@ -48,10 +48,7 @@ class Encoder:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        vocabulary = tokenizer.vocabulary
-        self._silent = frozenset(
-            token for token in range(len(vocabulary)) if not vocabulary.piece(token)
-        )
+        self._silent = tokenizer.vocabulary.silent
         self._called = CalledText(tokenizer)
 
     def encode(self, plain: Plain, lines: Sequence[ChatLine]) -> Prompt:

@@ -32,6 +32,11 @@ def test_vocabulary_gives_each_tokens_bytes() -> None:
     assert vocabulary.join([2, 0, 1]) == b"\xffab"
 
 
+def test_tokens_that_write_nothing() -> None:
+    assert vocabulary_of([b"", b"ab", b"", b"\x00", b""]).silent == {0, 2, 4}
+    assert vocabulary_of([]).silent == frozenset()
+
+
 @pytest.mark.parametrize("token", [-1, 3])
 def test_a_token_outside_the_vocabulary_is_an_error(token: int) -> None:
     with pytest.raises(IndexError):
