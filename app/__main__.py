@@ -1,6 +1,7 @@
 """The command line: `tutti` is the window, `tutti COMMAND` does something without one.
 
-Neither Qt nor llama.cpp is imported here or by what is imported here: child processes start with this module too.
+Child processes start with this module too: neither Qt nor llama.cpp is imported by what is imported here, and no command
+before it is wanted.
 """
 
 import argparse
@@ -10,8 +11,6 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from app import __version__, environment, paths
-from app.bench import arguments as bench_arguments
-from app.cli import doctor, models, selftest, serve
 
 _MAX_OUTPUT = 2_000_000
 
@@ -29,12 +28,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser().parse_args(arguments)
     given = environment.taken()
     if chosen.command == "serve":
+        from app.cli import serve
+
         return serve.run(chosen)
     if chosen.command == "doctor":
+        from app.cli import doctor
+
         return doctor.run(as_json=chosen.json)
     if chosen.command == "selftest":
+        from app.cli import selftest
+
         return selftest.run()
     if chosen.command == "models":
+        from app.cli import models
+
         return models.run(chosen, given)
     if chosen.command == "bench":
         from app.bench import command
@@ -46,6 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
+    from app.bench import arguments as bench_arguments
+    from app.cli import models, serve
+
     whole = _Parser(prog="tutti", description="Chat with local models.", allow_abbrev=False)
     whole.add_argument("--version", action="version", version=f"tutti {__version__}")
     whole.add_argument("--model", dest="window_model", metavar="PATH", help="load this GGUF file")

@@ -45,10 +45,12 @@ def test_what_the_output_has_no_letters_for_is_spelled_out(encoding: str, writte
     assert raw.getvalue().decode(encoding) == f"{written}\ntutti: \\udcff\n"
 
 
-def test_the_entry_loads_neither_qt_nor_llama_nor_the_server() -> None:
+def test_the_entry_loads_no_command_nor_what_one_is_made_of() -> None:
+    """Each child process begins with the script that started the app, and so with the entry."""
     code = (
         "import sys, app.__main__\n"
-        "heavy = ('PySide6', 'qasync', 'llama_cpp', 'starlette', 'uvicorn', 'numpy', 'jinja2', 'asyncio.windows_events')\n"
+        "heavy = ('PySide6', 'qasync', 'llama_cpp', 'starlette', 'uvicorn', 'numpy', 'jinja2', 'asyncio', 'sqlite3',"
+        " 'app.cli', 'app.bench', 'app.main', 'app.chat', 'app.wire')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
