@@ -4,7 +4,6 @@ import json
 import os
 import random
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from app.settings import Settings
 from tests.cases.app_to_kill import CHATS, FINISHED_TURNS
 from tests.cases.whole import GREEDY, PATIENCE
 from tests.crash.test_store_kill import integrity
-from tests.processes import processes_of
+from tests.processes import driver, processes_of
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
 
@@ -34,7 +33,7 @@ ROUNDS = [
 
 def start(mode: str, *arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-X", "faulthandler", "-m", "tests.cases.app_to_kill", mode, *arguments],
+        driver("tests.cases.app_to_kill", mode, *arguments, options=("-X", "faulthandler")),
         cwd=ROOT,
         env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
         stdout=subprocess.PIPE,

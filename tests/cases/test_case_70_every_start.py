@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from app.ui.start_mark import StartMark
 from tests import scripted_children
 from tests.cases.whole import RealModel, user
 from tests.gui.desk import Desk, close_desk, open_desk, until
+from tests.processes import driver
 from tests.scripted_children import Births, Script
 
 ROOT = Path(__file__).parents[2]
@@ -103,7 +103,7 @@ def test_a_window_that_stands_has_come_through(with_desk) -> None:
 @pytest.mark.soak
 def test_killed_as_soon_as_it_is_shown() -> None:
     """The real program: once in order, then killed, then once more."""
-    command = [sys.executable, "-m", "tests.cases.app_to_kill"]
+    command = driver("tests.cases.app_to_kill")
     place = {"cwd": ROOT, "env": {**os.environ, "QT_QPA_PLATFORM": "offscreen"}}
 
     def in_order() -> list[object]:

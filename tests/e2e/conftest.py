@@ -3,11 +3,12 @@
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.processes import driver
 
 WATCHDOG = 240
 ROOT = Path(__file__).parents[2]
@@ -53,7 +54,7 @@ def run_driver(
         "TUTTI_DECODE_LOG": str(folder / "decode.jsonl"),
     }
     return subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-m", f"tests.e2e.{name}", *arguments],
+        driver(f"tests.e2e.{name}", *arguments, options=("-X", "faulthandler")),
         cwd=ROOT,
         env=environment,
         capture_output=True,
