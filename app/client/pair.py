@@ -18,8 +18,8 @@ from app.client.engine import EngineClient
 from app.client.own_template import NO_TEMPLATE, OwnTemplate
 from app.client.recovery import DELAYS, Recovery
 from app.client.stream import EngineStream
-from app.client.text import Deadline
-from app.client.texts import Texts
+from app.client.text import TextClient
+from app.client.text_job import Deadline
 from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written, with_calls
@@ -104,7 +104,7 @@ class Pair:
         )
         # The engine holds no text: only the other one hears of the template.
         texts = replace(params, template=own.text)
-        self.text = Texts(means.text, texts, clock=means.clock, deadline=means.deadline)
+        self.text = TextClient(means.text, texts, clock=means.clock, deadline=means.deadline)
 
     @property
     def loaded(self) -> Loaded:
