@@ -19,7 +19,7 @@ from app.client.own_template import NO_TEMPLATE, OwnTemplate
 from app.client.recovery import DELAYS, Recovery
 from app.client.stream import EngineStream
 from app.client.text import TextClient
-from app.client.text_job import Deadline
+from app.client.text_job import LONG, Deadline
 from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written, with_calls
@@ -168,6 +168,10 @@ class Pair:
         self.template = text
         self._warmth.clear()
 
+    def takes_long(self, request: Request) -> bool:
+        """Whether its tokens cannot be counted at once."""
+        return sum(len(one.content) + len(one.reasoning) for one in request.messages) >= LONG
+
     async def prompt(self, request: Request) -> tuple[int, ...]:
         """The tokens that this request would begin with; raises AppError."""
         _, rendered = await self._fitted(request)
@@ -226,6 +230,9 @@ class Pair:
         rendered = await self._render(request, messages)
         if not request.may_leave_out:
             return messages, rendered
+        least = fitting.least(messages, rendered.spans)
+        if least >= self.loaded.context_tokens:  # nothing that could be left out would help
+            raise ContextFull(least, self.loaded.context_tokens)
         most = fitting.room(self.loaded.context_tokens, request.max_tokens)
         while len(rendered.tokens) > most:
             roles = [Role.SYSTEM if message.stays else message.role for message in messages]
