@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from app.chat.models import ChatMessage, Role
+from app.client.text_job import LONG
 
 KEPT_SHARE = 0.6
 """How much of a chat's room is filled again after something had to be left out."""
@@ -48,6 +49,11 @@ def exchanges(
         Exchange(start, end, max(0, _at(spans, end, prompt_tokens) - _at(spans, start, 0)))
         for start, end in pairwise(starts)
     ]
+
+
+def takes_long(messages: Sequence[ChatMessage]) -> bool:
+    """Whether these are so long that it takes a moment to count their tokens."""
+    return sum(len(one.content) + len(one.reasoning) for one in messages) >= LONG
 
 
 def least(messages: Sequence[ChatMessage], spans: Sequence[tuple[int, int]]) -> int:

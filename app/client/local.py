@@ -17,6 +17,7 @@ from app import modelfile
 from app.chat.model_state import EngineStatus, ModelPhase, ModelState
 from app.chat.ports import Counting, Ended, Event, LeftOut, Measured, Request, Waiting
 from app.client.answer import STARTING_AGAIN
+from app.client.fitting import takes_long
 from app.client.idle import IdleWatch
 from app.client.listening import listening, more
 from app.client.load_failure import FAILED, Failure
@@ -179,7 +180,7 @@ class LocalModel:
             if pair is None or not self._has(request.model):
                 yield Ended(FinishReason.ERROR, Usage(), refusal or self._why_not(request))
                 return
-            if pair.takes_long(request):
+            if takes_long(request.messages):
                 yield Counting()
             try:
                 stream, answer, left_out = await pair.begin(request)
