@@ -7,6 +7,7 @@ memory.
 """
 
 import asyncio
+from collections.abc import Callable
 
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
@@ -17,11 +18,21 @@ from app.wire import LoadParams, Message, Progress, TextReply, VocabularyLoaded
 
 
 class TextServer:
-    """All calls are on the event loop.  `params` are those that the next life is loaded with; `job` is what it works on."""
+    """All calls are on the event loop.  `params` are those that the next life is loaded with; `job` is what it works on;
+    `ready` while its worker is there and loaded: `on_death` tells that it is not any more."""
 
-    def __init__(self, spawn: Spawn, params: LoadParams, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        spawn: Spawn,
+        params: LoadParams,
+        *,
+        clock: Clock,
+        on_death: Callable[[], None],
+    ) -> None:
         self.params = params
         self.job: Job | None = None
+        self.ready = False
+        self._on_death = on_death
         self._spawn = spawn
         self._clock = clock
         self._worker: Link | None = None
@@ -38,6 +49,7 @@ class TextServer:
         if not isinstance(loaded, VocabularyLoaded):
             await self.stop()
             raise TextError("The text worker did not load a vocabulary.")
+        self.ready = self._worker is not None
         return loaded
 
     async def work(self, job: Job) -> None:
@@ -110,7 +122,9 @@ class TextServer:
 
     def _died(self, death: Death) -> None:
         self._worker = None
+        self.ready = False
         self._come_out(death)
+        self._on_death()
 
     def _come_out(self, outcome: TextReply | Death) -> None:
         if self._outcome is not None and not self._outcome.done():

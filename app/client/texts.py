@@ -5,13 +5,15 @@ their time is over, templates that are tried.  So there is a second one, of the 
 started when a long one comes, or when somebody waits behind one that turns out to be long, and ends when it had nothing to do
 for a while.  Jobs belong to no worker before they are begun.  While there is one worker it does all of them, in their order.
 Where there are two, the first one does what is short; the second does the others, and what is short too where the first has
-had its job for long.
+had its job for long.  A second one that died counts again when it is back.
 """
 
 import asyncio
 import logging
 from bisect import insort
+from collections.abc import Coroutine
 from dataclasses import replace
+from functools import partial
 
 from app.client.child import OnProgress, Spawn
 from app.client.clock import Clock, Timer
@@ -31,9 +33,8 @@ _log = logging.getLogger(__name__)
 
 
 class _Second(TextServer):
-    """The second worker; `ready` once it is loaded."""
+    """The second worker, which has an end."""
 
-    ready = False
     timer: Timer | None = None
 
     def rest(self) -> None:
@@ -47,9 +48,9 @@ class Texts:
     """All calls are on the event loop, and none blocks it."""
 
     def __init__(self, spawn: Spawn, params: LoadParams, *, clock: Clock) -> None:
-        self._spawn = spawn
         self._clock = clock
-        self._first = TextServer(spawn, params, clock=clock)
+        self._make = partial(_Second, spawn, clock=clock, on_death=self._tell)
+        self._first = TextServer(spawn, params, clock=clock, on_death=self._tell)
         self._first_is_slow = False
         self._second: _Second | None = None
         self._servers: list[TextServer] = [self._first]
@@ -59,6 +60,7 @@ class Texts:
         self._changed = asyncio.Event()
         """Set, and another one in its place, when there may be something to do for a worker that has nothing."""
         self._tasks = Tasks()
+        self._serving: list[asyncio.Task[None]] = []
         self._over = ""
 
     async def load(self, on_progress: OnProgress) -> VocabularyLoaded:
@@ -68,7 +70,7 @@ class Texts:
             # It was ended while it loaded, with the engine beside it that could not be.
             await self._first.stop()
             raise TextError(self._over)
-        self._tasks.spawn(self._serve(self._first), name="text requests")
+        self._spawn(self._serve(self._first), "text requests")
         return vocabulary
 
     def put(self, job: Job) -> None:
@@ -96,12 +98,20 @@ class Texts:
             job.settle(TextError(why))
         self._waiting.clear()
         self._let_go()
+        for task in self._serving:
+            if task is not asyncio.current_task():
+                task.cancel()  # else it would start a worker in place of one that is stopped
 
     async def stop(self) -> None:
         """End the workers; returns when they are gone."""
         self.end("The text worker was stopped.")
         await asyncio.gather(*(server.stop() for server in self._servers))
         await self._tasks.finish()
+
+    def _spawn(self, work: Coroutine[None, None, None], name: str) -> None:
+        task = self._tasks.spawn(work, name)
+        self._serving.append(task)
+        task.add_done_callback(self._serving.remove)
 
     # --- who does what ---------------------------------------------------------------------------------------
 
@@ -163,23 +173,21 @@ class Texts:
 
     def _want_second(self) -> None:
         if self._second is None:
-            second = self._second = _Second(self._spawn, self._first.params, clock=self._clock)
+            second = self._second = self._make(self._first.params)
             self._servers.append(second)
-            self._tasks.spawn(self._begin(second), name="second text worker")
+            self._spawn(self._begin(second), "second text worker")
 
     async def _begin(self, second: _Second) -> None:
         try:
             await second.load(_ignore)
-            second.ready = True
         except AppError as error:
             if second is self._second:
                 _log.warning("There is no second text worker: %s", error)
                 self._second = None
         self._end_later(second)
         self._tell()
-        await self._serve(
-            second
-        )  # that is over at once where it is not wanted any more, or could not be had
+        # That is over at once where it is not wanted any more, or could not be had.
+        await self._serve(second)
 
     def _end_later(self, server: TextServer) -> None:
         """The second worker goes when it had nothing to do from now on for a while."""

@@ -419,3 +419,65 @@ def test_a_death_of_the_second_worker_is_told_to_whom_it_concerns() -> None:
         assert made.alive == []
 
     run(scenario())
+
+
+@pytest.mark.parametrize("comes_back", [False, True])
+def test_nobody_waits_for_a_second_worker_that_died(comes_back: bool) -> None:
+    async def scenario() -> None:
+        made = Made(VOCABULARY, VOCABULARY, VOCABULARY if comes_back else ModelError("Gone."))
+        await made.load_both()
+        first, second = made.links.links
+        made.links.gate = asyncio.Event()
+        form, waiting = (begin(made.texts.constrain(FORM)) for _ in range(2))
+        await turns()
+        second.die()
+        await turns()
+        first.say(Constrained(first.sent[-1].request_id, ANYTHING))
+        assert await waiting == ANYTHING
+        made.links.gate.set()
+        await turns()
+        if comes_back:
+            third = made.links.last
+            third.say(Constrained(third.sent[-1].request_id, ANYTHING))
+            assert await form == ANYTHING
+        else:
+            with pytest.raises(TextError, match="Gone"):
+                await form
+        long = await made.long_one()
+        answer(made.links.last if comes_back else first, 1)
+        assert (await long).tokens == (1,)
+        await made.texts.stop()
+        assert made.alive == []
+
+    run(scenario())
+
+
+def test_an_end_starts_no_worker_in_place_of_those_that_work() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load_both()
+        asked = [begin(made.texts.render(text)) for text in (HUGE, SHORT)]
+        await turns()
+        await made.texts.stop()
+        assert len(made.links.links) == 2
+        assert made.alive == []
+        for one in asked:
+            with pytest.raises(TextError, match="stopped"):
+                await one
+
+    run(scenario())
+
+
+def test_an_end_does_not_wait_for_a_second_worker_that_starts() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        made.links.gate = asyncio.Event()
+        long = await made.long_one()
+        assert len(made.links.links) == 2
+        await made.texts.stop()
+        assert made.alive == []
+        with pytest.raises(TextError, match="stopped"):
+            await long
+
+    run(scenario())
