@@ -27,7 +27,7 @@ class TextServer:
         params: LoadParams,
         *,
         clock: Clock,
-        on_death: Callable[[], None],
+        on_death: Callable[["TextServer"], None],
     ) -> None:
         self.params = params
         self.job: Job | None = None
@@ -122,9 +122,10 @@ class TextServer:
 
     def _died(self, death: Death) -> None:
         self._worker = None
-        self.ready = False
+        was_ready, self.ready = self.ready, False
         self._come_out(death)
-        self._on_death()
+        if was_ready:
+            self._on_death(self)
 
     def _come_out(self, outcome: TextReply | Death) -> None:
         if self._outcome is not None and not self._outcome.done():

@@ -4,8 +4,8 @@ A worker has one job at a time, and some take seconds: enormous conversations, g
 their time is over, templates that are tried.  So there is a second one, of the same kind, for what is long or may be; it is
 started when a long one comes, or when somebody waits behind one that turns out to be long, and ends when it had nothing to do
 for a while.  Jobs belong to no worker before they are begun.  While there is one worker it does all of them, in their order.
-Where there are two, the first one does what is short; the second does the others, and what is short too where the first has
-had its job for long.  A second one that died counts again when it is back.
+Where there are two, the first one does what is short and the second does the others; while the first has had its job for long,
+or is started anew, the second does what is short.  A second one that died counts again when it is back.
 """
 
 import asyncio
@@ -49,8 +49,8 @@ class Texts:
 
     def __init__(self, spawn: Spawn, params: LoadParams, *, clock: Clock) -> None:
         self._clock = clock
-        self._make = partial(_Second, spawn, clock=clock, on_death=self._tell)
-        self._first = TextServer(spawn, params, clock=clock, on_death=self._tell)
+        self._make = partial(_Second, spawn, clock=clock, on_death=self._died)
+        self._first = TextServer(spawn, params, clock=clock, on_death=self._died)
         self._first_is_slow = False
         self._second: _Second | None = None
         self._servers: list[TextServer] = [self._first]
@@ -140,7 +140,8 @@ class Texts:
         two = self._second is not None and self._second.ready
         if server is self._first:
             return not (two and job.may_be_long)
-        return two and not job.changes_template and (job.may_be_long or self._first_is_slow)
+        # Never both with what may be long: what is short would wait.
+        return two and not job.changes_template and job.may_be_long is not self._first_is_slow
 
     async def _work(self, server: TextServer, job: Job) -> None:
         if job.reply.done():
@@ -157,6 +158,7 @@ class Texts:
         finally:
             slow.cancel()
             self._first_is_slow = False
+            self._tell()
 
     def _slow(self) -> None:
         """The first worker has a long job."""
@@ -200,6 +202,12 @@ class Texts:
             self._end_later(self._second)
         else:
             self._let_go()
+
+    def _died(self, server: TextServer) -> None:
+        """With a job it is started again; without one the second worker is when it is wanted."""
+        if server is self._second and server.job is None:
+            self._let_go()
+        self._tell()
 
     def _let_go(self) -> None:
         """The second worker ends with what it has."""

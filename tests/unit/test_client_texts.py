@@ -223,6 +223,7 @@ def test_another_template_counts_for_long_texts_too(busy: bool) -> None:
             assert (await long).tokens == (2,)
         await turns()
         assert second.death is not None
+        assert made.alive == [first, made.links.last], "the new one stays"
         await made.texts.stop()
         assert made.alive == []
 
@@ -479,5 +480,56 @@ def test_an_end_does_not_wait_for_a_second_worker_that_starts() -> None:
         assert made.alive == []
         with pytest.raises(TextError, match="stopped"):
             await long
+
+    run(scenario())
+
+
+def test_of_two_workers_never_both_have_what_may_be_long() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load()
+        form, other = (begin(made.texts.constrain(FORM)) for _ in range(2))
+        await turns()
+        made.clock.advance(SLOW_SECONDS)
+        await turns()
+        first, second = made.links.links
+        assert [type(message) for message in first.sent] == [Constrain]
+        assert second.sent == []
+        short = begin(made.texts.render(SHORT))
+        await turns()
+        answer(second, 1)
+        assert (await short).tokens == (1,)
+        first.say(Constrained(first.sent[-1].request_id, ANYTHING))
+        assert await form == ANYTHING
+        await turns()
+        assert isinstance(second.sent[-1], Constrain)
+        short = begin(made.texts.render(SHORT))
+        await turns()
+        answer(first, 2)
+        assert (await short).tokens == (2,)
+        second.say(Constrained(second.sent[-1].request_id, ANYTHING))
+        assert await other == ANYTHING
+        await made.texts.stop()
+        assert made.alive == []
+
+    run(scenario())
+
+
+def test_a_second_worker_that_died_with_nothing_to_do_is_replaced_when_one_is_wanted() -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.load_both()
+        made.links.last.die()
+        await turns()
+        long = await made.long_one()
+        first, _, third = made.links.links
+        short = begin(made.texts.render(SHORT))
+        await turns()
+        answer(third, 1)
+        assert (await short).tokens == (1,)
+        answer(first, 2)
+        assert (await long).tokens == (2,)
+        await made.texts.stop()
+        assert made.alive == []
 
     run(scenario())
