@@ -4,6 +4,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QSize
 from PySide6.QtGui import QColor, QFont, QPainter, QTextCharFormat, QTextLayout, QTextOption
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QListView,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -14,6 +15,9 @@ from app.ui import theme
 _BESIDE, _ABOVE = 11, 6
 """What the style leaves around the text of a row, px."""
 
+_BATCH = 50
+"""Rows that are laid out at a time: some milliseconds."""
+
 
 class FactsPainter(QStyledItemDelegate):
     """Of the list that is its parent; the first line of a row's text is its name."""
@@ -21,6 +25,14 @@ class FactsPainter(QStyledItemDelegate):
     def __init__(self, view: QAbstractItemView) -> None:
         super().__init__(view)
         self._view = view
+
+    @classmethod
+    def paint_rows_of(cls, view: QListView) -> None:
+        """From now on; a long list is laid out bit by bit, so that the window does not wait for its end."""
+        view.setWordWrap(True)
+        view.setItemDelegate(cls(view))
+        view.setLayoutMode(QListView.LayoutMode.Batched)
+        view.setBatchSize(_BATCH)
 
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
