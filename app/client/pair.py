@@ -34,6 +34,7 @@ from app.errors import (
     TextRefused,
 )
 from app.grammar.model import CallForm
+from app.inuse import Uses
 from app.sampling import Sampling, Values, foreign_bias, taking
 from app.text.stream import Vocabulary
 from app.wire import (
@@ -63,14 +64,15 @@ _NEXT = ChatLine(Role.USER.value, "x")
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a model is run with: the two kinds of child, the clock, the deadline of the text worker, and the pauses
-    before a dead engine is started again."""
+    """What a model is run with: the two kinds of child, the clock, the deadline of the text worker, the pauses before a
+    dead engine is started again, and where others are told that its file is in use (None: nowhere)."""
 
     engine: Spawn = engine_child
     text: Spawn = text_child
     clock: Clock = field(default_factory=LoopClock)
     deadline: Deadline = field(default_factory=Deadline)
     delays: tuple[float, ...] = DELAYS
+    uses: Uses | None = None
 
 
 MEANS = Means()
@@ -88,6 +90,7 @@ class Pair:
         own: OwnTemplate = NO_TEMPLATE,
     ) -> None:
         self._params = params
+        self._use = means.uses.use(params.path) if means.uses is not None else None
         self._on_change = on_change
         self._written = written
         self._notes: dict[str, None] = dict.fromkeys(own.notes)
@@ -140,6 +143,8 @@ class Pair:
 
     async def load(self, on_progress: OnProgress) -> None:
         """Raises AppError with the reason where one of the two fails; `stop` is to be called then too."""
+        if self._use is not None:
+            await asyncio.to_thread(self._use.begin)
         loaded, greeting = await asyncio.gather(
             self.engine.load(self._params, on_progress), self.text.load(_ignore)
         )
@@ -323,6 +328,8 @@ class Pair:
         """End both processes; returns when they are gone."""
         self.end(FinishReason.ERROR, "The model was unloaded.")
         await asyncio.gather(self.engine.stop(), self.text.stop())
+        if self._use is not None:
+            await asyncio.to_thread(self._use.end)
 
     @property
     def _facts(self) -> tuple[VocabularyLoaded, Voice, Breakers]:

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.errors import AppError
+from app.errors import AppError, InUse
 from app.hub import words
 from app.hub.fit import fit
 from app.hub.shelf import Shelf, Shelved, check_not_loaded
@@ -298,14 +298,17 @@ class LibraryView(QWidget):
         self.look()
 
     @aio.async_slot
-    async def _remove(self) -> None:
+    async def _remove(self, forced: bool) -> None:
         one = self.chosen
         if one is None:
             return
         try:
             check_not_loaded(one, self._loaded())
             # Whoever was asked about a folder of their own has agreed to just that.
-            await asyncio.to_thread(self._shelf.remove, one, agreed=True)
+            await asyncio.to_thread(self._shelf.remove, one, agreed=True, forced=forced)
+        except InUse as error:
+            if not self._is_over():
+                self.page.ask_again(one, str(error))
         except AppError as error:
             self._trouble = str(error)
         self.look()
