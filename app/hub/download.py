@@ -159,8 +159,7 @@ class Download:
         for file in fresh:
             part.publish(self._target(file), file)
         for file in self._model.files:
-            for stray in part.strays(self._target(file)):
-                stray.unlink(missing_ok=True)
+            part.remove_strays(self._target(file))
 
     def _is_there(self, file: RemoteFile, known: dict[str, Receipt]) -> bool:
         receipt = known.get(str(file.local))

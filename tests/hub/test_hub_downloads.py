@@ -68,6 +68,51 @@ def test_two_at_once_and_the_rest_in_order(hub: FakeHub, find: Find, open_list: 
     assert keys[0] not in [one.key for one in downloads.rows()]
 
 
+def test_what_another_tutti_brings_stays_when_it_is_cancelled_here(
+    hub: FakeHub, models: Path, find: Find, open_list: Callable[[], Downloads]
+) -> None:
+    hub.add("o/r", m__gguf=Content(3 * MIB))
+    model = find()
+    hub.script = [Does(stall_after=2 * MIB)]
+    theirs, ours = open_list(), Downloads(models, Access(hub.endpoint), patience=FOR_EVER)
+    key = theirs.add(model)
+    until(lambda: row(theirs, key).standing.done >= MIB)
+    ours.add(model)
+    until(lambda: is_in(ours, key, State.FAILED))
+    error = row(ours, key).error
+    assert error is not None
+    assert error.problem is HubProblem.TAKEN
+    ours.cancel(key)
+    ours.close()
+    (part,) = models.rglob("*.part")
+    assert part.stat().st_size == 3 * MIB
+    theirs.pause(key)
+    theirs.resume(key)
+    until(lambda: is_in(theirs, key, State.DONE))
+    assert (models / "o" / "r" / "m.gguf").stat().st_size == 3 * MIB
+    assert (hub.bodies()[-1].first or 0) >= MIB
+
+
+def test_an_end_leaves_the_part_of_another_version_that_another_tutti_brings(
+    hub: FakeHub, models: Path, find: Find, open_list: Callable[[], Downloads]
+) -> None:
+    repo = hub.add("o/r", m__gguf=Content(3 * MIB))
+    old = find()
+    hub.script = [Does(stall_after=2 * MIB)]
+    theirs, ours = open_list(), Downloads(models, Access(hub.endpoint), patience=FOR_EVER)
+    key = theirs.add(old)
+    until(lambda: row(theirs, key).standing.done >= MIB)
+    repo.files["m.gguf"] = Content(3 * MIB, 1)
+    new = find()
+    assert new.key != key
+    ours.add(new)
+    until(lambda: is_in(ours, new.key, State.DONE))
+    ours.close()
+    assert [path.name for path in models.rglob("*.part")] == [
+        f"m.gguf.{old.files[0].digest[:8]}.part"
+    ]
+
+
 def test_cancel_and_the_same_again_at_once(hub: FakeHub, models: Path, find: Find, open_list: Callable[[], Downloads]) -> None:  # fmt: skip
     hub.add("o/r", m__gguf=Content(2 * MIB))
     hub.script = [Does(stall_after=MIB)]
