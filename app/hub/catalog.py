@@ -18,7 +18,7 @@ from app.hub.listing import Found, Page, Query, Repository
 from app.hub.names import Kind
 from app.hub.offers import Listed, offers
 
-_PAGE, _MOST_ROWS = 30, 1000
+_PAGE, _MOST_ROWS = 30, 100
 """Repositories that are asked for at a time, and what is taken of an answer that has more."""
 _MOST_PAGES = 50
 _MOST_CARD = 1_000_000

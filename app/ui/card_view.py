@@ -7,6 +7,7 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 
+from app.errors import harmless
 from app.ui import theme
 
 _LONGEST, _MOST_LINES, _MOST_CELLS = 10_000, 300, 400
@@ -27,7 +28,7 @@ def readable(card: str) -> str:
 
     Takes up to a tenth of a second for a hostile one: not for the window's thread.
     """
-    text = _behind_front(card)[: 4 * _LONGEST]
+    text = harmless(_behind_front(card.replace("\r\n", "\n"))[: 4 * _LONGEST])
     text = _COMMENT.sub("", text)
     text = _PICTURE.sub(lambda match: match[1], _TAG.sub("", text))
     whole = text.strip()

@@ -15,8 +15,18 @@ from app.ui import theme
 _BESIDE, _ABOVE = 11, 6
 """What the style leaves around the text of a row, px."""
 
-_BATCH = 50
-"""Rows that are laid out at a time: some milliseconds."""
+_MOST_AT_ONCE, _BATCH = 200, 50
+_MOST_HEIGHTS = 20_000
+
+
+def expect(view: QListView, rows: int) -> None:
+    """So many rows come now: where they are many they are laid out bit by bit, and seen when that is done, so that the
+    window does not stand still."""
+    bit_by_bit = rows > _MOST_AT_ONCE
+    view.setBatchSize(_BATCH)
+    view.setLayoutMode(
+        QListView.LayoutMode.Batched if bit_by_bit else QListView.LayoutMode.SinglePass
+    )
 
 
 class FactsPainter(QStyledItemDelegate):
@@ -25,21 +35,27 @@ class FactsPainter(QStyledItemDelegate):
     def __init__(self, view: QAbstractItemView) -> None:
         super().__init__(view)
         self._view = view
+        self._heights: dict[tuple[str, int, str], float] = {}
+        """Of the text of rows, by text, width and font: a list asks for all of them again whenever a row is added."""
 
     @classmethod
     def paint_rows_of(cls, view: QListView) -> None:
-        """From now on; a long list is laid out bit by bit, so that the window does not wait for its end."""
+        """From now on."""
         view.setWordWrap(True)
         view.setItemDelegate(cls(view))
-        view.setLayoutMode(QListView.LayoutMode.Batched)
-        view.setBatchSize(_BATCH)
 
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
-        full = self._full(option, index)
-        layout = self._laid_out(full, full.text, self._view.viewport().width())
-        height = layout.boundingRect().height()
+        text = str(index.data() or "")
+        key = text, self._view.viewport().width(), option.font.key()
+        height = self._heights.get(key)
+        if height is None:
+            if len(self._heights) >= _MOST_HEIGHTS:
+                self._heights.clear()
+            full = self._full(option, index)
+            height = self._laid_out(full, full.text, key[1]).boundingRect().height()
+            self._heights[key] = height
         return QSize(0, round(height) + 2 * theme.px(_ABOVE))
 
     def paint(

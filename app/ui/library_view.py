@@ -24,7 +24,7 @@ from app.hub.shelf import Shelf, Shelved, check_not_loaded
 from app.settings import Settings
 from app.sizing.machine import measure
 from app.ui import aio, theme
-from app.ui.facts_painter import FactsPainter
+from app.ui.facts_painter import FactsPainter, expect
 from app.ui.fields import Choice
 from app.ui.local_page import LocalPage
 from app.ui.plain import Label, one_line
@@ -194,6 +194,7 @@ class LibraryView(QWidget):
         self._shown = self._narrow()
         self._list.blockSignals(True)
         self._list.clear()
+        expect(self._list, len(self._shown))
         for one in self._shown:
             self._list.addItem(_item(one, self._loaded()))
         paths = [one.path for one in self._shown]

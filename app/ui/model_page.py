@@ -20,7 +20,7 @@ from app.hub.offers import Offer, choose
 from app.hub.remote import RemoteModel
 from app.ui import theme
 from app.ui.card_view import CardView
-from app.ui.facts_painter import FactsPainter
+from app.ui.facts_painter import FactsPainter, expect
 from app.ui.plain import ElidedLabel, Label
 
 _OFFERS_HEIGHT = 150
@@ -102,6 +102,7 @@ class ModelPage(QWidget):
         self.card.show_text("")
         self._offers.blockSignals(True)
         self._offers.clear()
+        expect(self._offers, len(repository.offers))
         known = Counter(offer.quantisation for offer in repository.offers)
         for offer in repository.offers:
             self._offers.addItem(_item(offer, alone=known[offer.quantisation] == 1))

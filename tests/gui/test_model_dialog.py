@@ -22,7 +22,7 @@ from app.hub.standing import State
 from app.ui import theme
 from app.ui.card_view import CardView, readable
 from app.ui.download_list import DownloadRow
-from app.ui.facts_painter import FactsPainter
+from app.ui.facts_painter import FactsPainter, expect
 from tests.fakes import FakeModelHost
 from tests.gui.desk import turns_of_the_loop, until
 from tests.gui.hubs import FakeHub, sources
@@ -334,6 +334,7 @@ def test_a_long_list_is_laid_out_bit_by_bit(qtbot):
     view = QListWidget()
     qtbot.addWidget(view)
     FactsPainter.paint_rows_of(view)
+    expect(view, 2000)
     view.addItems([f"m-{number}\nsome facts" for number in range(2000)])
     view.resize(300, 400)
     view.show()
@@ -350,6 +351,7 @@ def test_a_card_is_read_without_facts_markup_and_pictures():
         assert absent not in text
     assert readable(f"---\nlicense: {'x' * 50_000}\n---\n# Title") == "# Title"
     assert readable("\n--- \n# no end") == "--- \n# no end"
+    assert readable("a\r\nb \u202egpj.exe") == "a\nb \ufffdgpj.exe"
     assert len(readable("a" * 10**6)) <= 10_001
     assert readable("- a\n" * 5000).count("\n") <= 300
     assert readable("|a|b|\n|-|-|\n" + "|x|y|\n" * 3000).count("|") <= 400
