@@ -27,6 +27,9 @@ _GROWTH = 16
 _WORTH_A_TIP = 16
 """Tokens that a fork must save before another request keeps its state for it."""
 
+_LEAST_APART = 16
+"""Tokens between two places where a chunk ends early for others that wait, or a prompt would be read in crumbs."""
+
 
 class Admission:
     """Lets requests into the pool.  `start` gives a sequence its slot, `park` takes it away and keeps its state."""
@@ -132,11 +135,18 @@ class Admission:
             worth = 1 if self._cuttable else _WORTH_A_TIP
             if other.evaluated < useful and useful - available >= worth:
                 other.boost = min(other.boost, sequence.priority)
-                if not self._cuttable:
-                    other.marks = tuple(sorted({*other.marks, useful}))
+                self._stop_at(other, useful)
                 sequence.awaits = (other, useful)
                 return True
         return False
+
+    def _stop_at(self, reader: Sequence, place: int) -> None:
+        """Have a chunk of `reader` end there, so that who begins with the same may come in at once, and a short request
+        does not wait for the rest of a long one's chunk; only where a tip is needed just there may chunks become tiny.
+        """
+        if self._cuttable and any(abs(mark - place) < _LEAST_APART for mark in reader.marks):
+            return
+        reader.marks = tuple(sorted({*reader.marks, place}))
 
     def _has_room(self, sequence: Sequence, source: Source, active: Seq[Sequence]) -> bool:
         """What others of the same or a better class still have to read counts as taken; lower ones can wait."""

@@ -30,7 +30,8 @@ class Sequence:
     requests of a better class that began while there was no room for it; `turn_began` is the time since when it
     decodes and `last_turn` when that last began, where chats take turns; `boost` is the class of the most urgent
     request that waits for this one's prefix, and `awaits` the request whose reading this one waits for, up to that many
-    tokens; `marks` are the positions at which the state is to be kept, so that a chunk ends there; `squeezed` says that
+    tokens; `marks` are the positions at which a chunk ends: the state there is to be kept, or another request goes on from
+    there; `squeezed` says that
     the last step found no room for it, although it was alone.
     """
 

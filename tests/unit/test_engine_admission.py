@@ -320,3 +320,30 @@ def test_what_was_hurried_is_background_work_again_when_nobody_waits_for_it() ->
     run.step()
     for _ in range(20):
         assert run.step().counters.chunk == 0
+
+
+@pytest.mark.parametrize("kind", list(MemoryKind))
+def test_a_short_prompt_waits_for_what_it_shares_and_not_for_the_chunk(kind: MemoryKind) -> None:
+    """As after a crash: the chat that goes on was there first, and begins as the new one does."""
+    run = make_run(FakeBackend(cells=400, batch=64, kind=kind), spill_bytes=100_000)
+    common = text(1, 20)
+    run.engine.submit(request(1, (*common, *text(2, 60)), 5))
+    run.engine.submit(request(2, (*common, *text(3, 10)), 5))
+    while 2 not in run.tokens:
+        run.step()
+    assert 1 not in run.tokens, "the first still reads the rest of its own"
+    finish(run)
+    assert run.steps[-1].counters.read == 20 + 60 + 10
+
+
+def test_many_that_wait_do_not_cut_a_prompt_into_crumbs() -> None:
+    run = make_run(FakeBackend(cells=2000, batch=64, sequences=130), most_running=8)
+    long = text(1, 320)
+    run.engine.submit(request(0, long, 2))
+    for number in range(1, 100):
+        run.engine.submit(request(number, (*long[: 3 * number], 63, 62), 2))
+    while 0 not in run.tokens:
+        run.step()
+    assert len(run.steps) <= 2 * 320 // 16
+    finish(run)
+    assert all(len(written) == 2 for written in run.tokens.values())
