@@ -205,8 +205,9 @@ class Library:
         root = self._own.joinpath(*parts[:2])
         if len(parts) > 2:
             gone = {path.relative_to(root).as_posix() for path in model.files}
-            kept = {name: one for name, one in receipts.load(root).items() if name not in gone}
-            receipts.save(root, kept)
+            with receipts.CHANGING:
+                kept = {name: one for name, one in receipts.load(root).items() if name not in gone}
+                receipts.save(root, kept)
         disk.remove_empty(model.path.parent, self._own)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import HubProblem
+from app.hub import receipts
 from app.hub.access import Access
 from app.hub.downloads import Downloads
 from app.hub.remote import RemoteModel
@@ -111,6 +112,27 @@ def test_an_end_leaves_the_part_of_another_version_that_another_tutti_brings(
     assert [path.name for path in models.rglob("*.part")] == [
         f"m.gguf.{old.files[0].digest[:8]}.part"
     ]
+
+
+def test_of_two_files_of_a_repository_that_come_at_once_both_are_known(
+    hub: FakeHub, models: Path, find: Find, open_list: Callable[[], Downloads]
+) -> None:
+    hub.add("o/r", a__gguf=Content(2 * MIB), b__gguf=Content(MIB, 1))
+    other_is_there = threading.Event()
+
+    def wait() -> None:
+        other_is_there.wait()
+
+    hub.script = [Does(call_after=(MIB, wait))]
+    downloads = open_list()
+    first = downloads.add(find(wanted="a.gguf"))
+    until(hub.bodies)
+    second = downloads.add(find(wanted="b.gguf"))
+    until(lambda: is_in(downloads, second, State.DONE))
+    assert set(receipts.load(models / "o" / "r")) == {"b.gguf"}
+    other_is_there.set()
+    until(lambda: is_in(downloads, first, State.DONE))
+    assert set(receipts.load(models / "o" / "r")) == {"a.gguf", "b.gguf"}
 
 
 def test_cancel_and_the_same_again_at_once(hub: FakeHub, models: Path, find: Find, open_list: Callable[[], Downloads]) -> None:  # fmt: skip
