@@ -17,6 +17,7 @@ from typing import TypeVar
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
+from app.client.same_vocabulary import SameVocabulary
 from app.dialogue import ChatLine, ThoughtTags, Tool, Wishes
 from app.errors import AppError, EngineDied, FormError, TextError, TextRefused
 from app.grammar.model import CallForm, Constrain, Constrained, Form, FormRefused, Grammar
@@ -85,7 +86,10 @@ class TextClient:
         *,
         clock: Clock,
         deadline: Deadline = Deadline(),
+        same: SameVocabulary | None = None,
     ) -> None:
+        """`same` is shared by all workers of one model."""
+        self._same = same or SameVocabulary()
         self._spawn = spawn
         self._params = params
         self._clock = clock
@@ -263,12 +267,12 @@ class TextClient:
         worker = self._worker = self._spawn(self._heard, self._died)
         try:
             loaded = await worker.load(self._params, on_progress)
+            if not isinstance(loaded, VocabularyLoaded):
+                raise TextError("The text worker did not load a vocabulary.")
+            self._same.check(loaded)
         except AppError:
             await self._drop()
             raise
-        if not isinstance(loaded, VocabularyLoaded):
-            await self._drop()
-            raise TextError("The text worker did not load a vocabulary.")
         return loaded
 
     async def _restart(self) -> Link:

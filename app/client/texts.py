@@ -15,6 +15,7 @@ from functools import partial
 
 from app.client.child import OnProgress, Spawn
 from app.client.clock import Clock, Timer
+from app.client.same_vocabulary import SameVocabulary
 from app.client.text import Deadline, FoundT, TextClient, size_of
 from app.dialogue import ChatLine, ThoughtTags, Tool, Wishes
 from app.errors import AppError
@@ -73,7 +74,9 @@ class Texts:
         clock: Clock,
         deadline: Deadline,
     ) -> None:
-        self._make = partial(TextClient, spawn, clock=clock, deadline=deadline)
+        self._make = partial(
+            TextClient, spawn, clock=clock, deadline=deadline, same=SameVocabulary()
+        )
         self._params = params
         self._clock = clock
         self._tasks = Tasks()
