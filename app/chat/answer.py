@@ -6,7 +6,7 @@ from dataclasses import replace
 from app.chat.context import is_blank
 from app.chat.events import TurnState
 from app.chat.models import FinishReason, Status, TabState, Usage, clean
-from app.chat.ports import Ended, Reading, Text, Thought, Waiting
+from app.chat.ports import Counting, Ended, Reading, Text, Thought, Waiting
 from app.chat.repetition import Repetition
 
 EMPTY_ANSWER = "The answer was empty."
@@ -85,7 +85,7 @@ class Answer:
         """From now on it may repeat itself as it likes: nothing is said of it."""
         self._may_repeat = True
 
-    def feed(self, event: Waiting | Reading | Thought | Text, now: float) -> str:
+    def feed(self, event: Waiting | Counting | Reading | Thought | Text, now: float) -> str:
         """Take the event in; returns the text that it added, to the answer or to the thoughts, clean."""
         if isinstance(event, Text | Thought):
             return self._write(event, now)
@@ -95,6 +95,8 @@ class Answer:
             self._state = TurnState(
                 TabState.READING, done=event.done, total=event.total, cached=event.cached
             )
+        elif isinstance(event, Counting):
+            self._state = TurnState(TabState.WAITING, counting=True, written=self.written)
         else:
             waiting = TurnState(TabState.WAITING, place=event.place, why=event.why)
             self._state = replace(waiting, written=self.written)

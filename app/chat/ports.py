@@ -77,6 +77,11 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
+class Counting:
+    """The tokens of a long text are counted, which takes a moment: only then is it known whether it fits."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """`done` of `total` prompt tokens are in; `cached` of them did not have to be read."""
 
@@ -179,7 +184,7 @@ class LeftOut:
 CallEvent = CallBegun | CallArguments | CallBroken
 """Only where the request has tools."""
 
-Event = Waiting | LeftOut | Reading | Thought | Text | CallEvent | Ended
+Event = Waiting | Counting | LeftOut | Reading | Thought | Text | CallEvent | Ended
 
 
 @dataclass(frozen=True, slots=True)

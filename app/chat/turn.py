@@ -22,6 +22,7 @@ from app.chat.models import FinishReason, Message, Role, Status, TabState
 from app.chat.ports import (
     CallEvent,
     ConversationStore,
+    Counting,
     Ended,
     Generator,
     LeftOut,
@@ -160,7 +161,7 @@ class Turn:
         if left:
             self._sending = Sending(left, left[0])
 
-    def _take(self, event: Waiting | Reading | Thought | Text) -> None:
+    def _take(self, event: Waiting | Counting | Reading | Thought | Text) -> None:
         now = self._ports.clock()
         text = self._answer.feed(event, now)
         if text and self._row is not None:

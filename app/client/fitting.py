@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.chat.models import Role
+from app.chat.models import ChatMessage, Role
+from app.client.text_job import LONG
 
 KEPT_SHARE = 0.6
 """How much of a chat's room is filled again after something had to be left out."""
@@ -48,6 +49,27 @@ def exchanges(
         Exchange(start, end, max(0, _at(spans, end, prompt_tokens) - _at(spans, start, 0)))
         for start, end in pairwise(starts)
     ]
+
+
+def takes_long(messages: Sequence[ChatMessage]) -> bool:
+    """Whether these are so long that it takes a moment to count their tokens."""
+    return sum(len(one.content) + len(one.reasoning) for one in messages) >= LONG
+
+
+def least(messages: Sequence[ChatMessage], spans: Sequence[tuple[int, int]]) -> int:
+    """The tokens of the contents that are sent whatever else is left out: of system messages, and of the last user message
+    and what follows it."""
+    asked = [
+        index
+        for index, message in enumerate(messages)
+        if message.role is Role.USER and not message.stays
+    ]
+    last = asked[-1] if asked else len(messages)
+    return sum(
+        end - start
+        for index, (message, (start, end)) in enumerate(zip(messages, spans, strict=False))
+        if index >= last or (message.role is Role.SYSTEM and not message.stays)
+    )
 
 
 def leave_out(found: Sequence[Exchange], tokens: int, target: int) -> int:

@@ -29,3 +29,13 @@ def listening(
         stream.close()
         if not answer.ended:
             pair.keep(answer, request.owner)
+
+
+async def more(pair: Pair, stream: EngineStream, answer: Answer, request: Request) -> list[Event]:
+    """What is to be told next; the answer is remembered before its end is told, and the engine hears where it need not go on."""
+    told = answer.feed(await stream.events())
+    if answer.ended:
+        pair.keep(answer, request.owner)
+    if answer.stopped:
+        stream.abort()
+    return told

@@ -15,10 +15,11 @@ from pathlib import Path, PurePath
 
 from app import modelfile
 from app.chat.model_state import EngineStatus, ModelPhase, ModelState
-from app.chat.ports import Ended, Event, LeftOut, Measured, Request, Waiting
+from app.chat.ports import Counting, Ended, Event, LeftOut, Measured, Request, Waiting
 from app.client.answer import STARTING_AGAIN
+from app.client.fitting import takes_long
 from app.client.idle import IdleWatch
-from app.client.listening import listening
+from app.client.listening import listening, more
 from app.client.load_failure import FAILED, Failure
 from app.client.loading import Loader, LoadParamsOf, MakeRoom
 from app.client.memories import Memories
@@ -179,6 +180,8 @@ class LocalModel:
             if pair is None or not self._has(request.model):
                 yield Ended(FinishReason.ERROR, Usage(), refusal or self._why_not(request))
                 return
+            if takes_long(request.messages):
+                yield Counting()
             try:
                 stream, answer, left_out = await pair.begin(request)
             except AppError as error:
@@ -190,14 +193,9 @@ class LocalModel:
                 if left_out:
                     yield LeftOut(left_out)
                 while not answer.ended:
-                    untold.extend(answer.feed(await stream.events()))
+                    untold.extend(await more(pair, stream, answer, request))
                     while untold:
-                        event = untold.popleft()
-                        if isinstance(event, Ended):
-                            pair.keep(answer, request.owner)
-                        yield event
-                    if answer.stopped:
-                        stream.abort()
+                        yield untold.popleft()
 
     def _show_notes(self, pair: Pair) -> None:
         if pair is self._pair:

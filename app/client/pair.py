@@ -18,8 +18,8 @@ from app.client.engine import EngineClient
 from app.client.own_template import NO_TEMPLATE, OwnTemplate
 from app.client.recovery import DELAYS, Recovery
 from app.client.stream import EngineStream
-from app.client.text import Deadline
-from app.client.texts import Texts
+from app.client.text import TextClient
+from app.client.text_job import Deadline
 from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written, with_calls
@@ -107,7 +107,7 @@ class Pair:
         )
         # The engine holds no text: only the other one hears of the template.
         texts = replace(params, template=own.text)
-        self.text = Texts(means.text, texts, clock=means.clock, deadline=means.deadline)
+        self.text = TextClient(means.text, texts, clock=means.clock, deadline=means.deadline)
 
     @property
     def loaded(self) -> Loaded:
@@ -192,9 +192,6 @@ class Pair:
         # Again: the template may have changed while this one waited for its turn.
         greeting, voice, _ = self._facts
         self._notes.update(dict.fromkeys(rendered.notes))
-        most = self.loaded.context_tokens
-        if len(rendered.tokens) >= most:
-            raise ContextFull(len(rendered.tokens), most)
         flags = await breakers.of(sampling)
         grammar = None
         form = request.form or _call_form(request.toolbox, folded=rendered.folded)
@@ -204,6 +201,7 @@ class Pair:
         stop = request.stop if request.ignore_eos else request.stop + greeting.stop
         calls = voice.calls(request.toolbox, folded=rendered.folded)
         likely = request.top_logprobs is not None
+        most = self.loaded.context_tokens
         answer = Answer(voice, stop, most, rendered.opened, calls, likely=likely)
         # Nothing may fail from here on: nobody would listen to what the engine writes.
         stream = self.engine.submit(
@@ -226,11 +224,21 @@ class Pair:
         return stream, answer, _talk(request.messages) - _talk(messages)
 
     async def _fitted(self, request: Request) -> tuple[tuple[ChatMessage, ...], Rendered]:
-        """The messages that are sent, and their prompt; it may still be too long where nothing can be left out."""
+        """The messages that are sent, and their prompt; raises ContextFull where it does not fit."""
+        messages, rendered = await self._shortened(request)
+        if len(rendered.tokens) >= self.loaded.context_tokens:
+            raise ContextFull(len(rendered.tokens), self.loaded.context_tokens)
+        return messages, rendered
+
+    async def _shortened(self, request: Request) -> tuple[tuple[ChatMessage, ...], Rendered]:
+        """With as many messages left out as may be and have to be; raises ContextFull where that is no use."""
         messages = request.messages
         rendered = await self._render(request, messages)
         if not request.may_leave_out:
             return messages, rendered
+        least = fitting.least(messages, rendered.spans)
+        if least >= self.loaded.context_tokens:  # nothing that could be left out would help
+            raise ContextFull(least, self.loaded.context_tokens)
         most = fitting.room(self.loaded.context_tokens, request.max_tokens)
         while len(rendered.tokens) > most:
             roles = [Role.SYSTEM if message.stays else message.role for message in messages]

@@ -1,209 +1,222 @@
-"""The texts of one model: nobody's short text waits for somebody's enormous one.
+"""The text workers of one model, and which of them does what: nobody's short text waits for somebody else's work.
 
-What is long takes a worker seconds, and a worker has one request at a time.  So there is a second one, of the same kind, for
-what is long: it is started when such a text comes, and ends when none came for a while.  No long text waits for its start: until
-it is there, and where it cannot be had, the first worker does the long ones too; the second, once it is there, does the short
-ones that come meanwhile.
+A worker has one job at a time, and some take seconds: enormous conversations, grammars and schemas that are refused only when
+their time is over, templates that are tried.  So there is a second one, of the same kind, for what is long or may be; it is
+started when a long one comes, or when somebody waits behind one that turns out to be long, and ends when it had nothing to do
+for a while.  Jobs belong to no worker before they are begun.  While there is one worker it does all of them, in their order.
+Where there are two, the first one does what is short and the second does the others; while the first has had its job for long,
+or is started anew, the second does what is short.  A second one that died counts again when it is back.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from bisect import insort
+from collections.abc import Coroutine
 from dataclasses import replace
 from functools import partial
 
 from app.client.child import OnProgress, Spawn
 from app.client.clock import Clock, Timer
 from app.client.same_vocabulary import SameVocabulary
-from app.client.text import Deadline, FoundT, TextClient, size_of
-from app.dialogue import ChatLine, ThoughtTags, Tool, Wishes
-from app.errors import AppError
-from app.grammar.model import CallForm, Form, Grammar
-from app.prompting import Adopted, Question
+from app.client.text_job import Job
+from app.client.text_server import TextServer
+from app.errors import AppError, TextError
 from app.tasks import Tasks
-from app.wire import LoadParams, Progress, Rendered, VocabularyLoaded
+from app.wire import LoadParams, Progress, VocabularyLoaded
 
-LONG = 100_000
-"""Characters from which on a conversation is long: a tenth of a second and more."""
+SLOW_SECONDS = 0.2
+"""A job that its worker has had for so long is a long one; some milliseconds are usual."""
 
 IDLE_SECONDS = 60.0
-"""How long the second worker waits for another long one."""
+"""How long the second worker waits for something to do."""
 
 _log = logging.getLogger(__name__)
 
 
-class _Second:
-    """The second worker.  `wanted` are the requests for which it is kept."""
+class _Second(TextServer):
+    """The second worker, which has an end."""
 
-    def __init__(self, client: TextClient) -> None:
-        self.client = client
-        self.wanted = 0
-        self.loading = True
-        self.ready = False
-        self._timer: Timer | None = None
+    timer: Timer | None = None
 
-    async def load(self) -> None:
-        """Start it; afterwards it may be ready."""
-        try:
-            await self.client.load(_ignore)
-            self.ready = True
-        except AppError as error:
-            _log.warning("There is no second text worker: %s", error)
-        finally:
-            self.loading = False
-
-    def end_later(self, clock: Clock, end: Callable[[], None]) -> None:
-        self._timer = clock.call_later(IDLE_SECONDS, end)
-
-    def keep(self) -> None:
-        """It is wanted again, or is ended by another hand."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def rest(self) -> None:
+        """Nothing is due any more."""
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
 
 
 class Texts:
-    """As one `TextClient`; all calls are on the event loop, and none blocks it."""
+    """All calls are on the event loop, and none blocks it."""
 
-    def __init__(
-        self,
-        spawn: Spawn,
-        params: LoadParams,
-        *,
-        clock: Clock,
-        deadline: Deadline,
-    ) -> None:
-        self._make = partial(
-            TextClient, spawn, clock=clock, deadline=deadline, same=SameVocabulary()
-        )
-        self._params = params
+    def __init__(self, spawn: Spawn, params: LoadParams, *, clock: Clock) -> None:
         self._clock = clock
-        self._tasks = Tasks()
-        self._first = self._make(params)
+        same = SameVocabulary()
+        self._make = partial(_Second, spawn, clock=clock, on_death=self._died, same=same)
+        self._first = TextServer(spawn, params, clock=clock, on_death=self._died, same=same)
+        self._first_is_slow = False
         self._second: _Second | None = None
-        self._workers = [self._first]
+        self._servers: list[TextServer] = [self._first]
         """All that are not gone."""
-        self._held = 0
-        """Long texts that the first worker has."""
+        self._waiting: list[Job] = []
+        """Not begun, in order."""
         self._changed = asyncio.Event()
-        """Set, and another one in its place, when the second worker or what the first one has is another."""
-        self._over = False
+        """Set, and another one in its place, when there may be something to do for a worker that has nothing."""
+        self._tasks = Tasks()
+        self._serving: list[asyncio.Task[None]] = []
+        self._over = ""
 
     async def load(self, on_progress: OnProgress) -> VocabularyLoaded:
-        """See `TextClient`."""
-        return await self._first.load(on_progress)
+        """Start the first worker; raises AppError with the reason where it cannot be used."""
+        vocabulary = await self._first.load(on_progress)
+        if self._over:
+            # It was ended while it loaded, with the engine beside it that could not be.
+            await self._first.stop()
+            raise TextError(self._over)
+        self._spawn(self._serve(self._first), "text requests")
+        return vocabulary
 
-    async def render(
-        self, lines: Sequence[ChatLine], wishes: Wishes = Wishes(), tools: Sequence[Tool] = ()
-    ) -> Rendered:
-        """See `TextClient`."""
-        if self._over or size_of(lines, tools) < LONG:
-            return await (await self._free()).render(lines, wishes, tools)
-        with self._long() as worker:
-            return await worker.render(lines, wishes, tools)
-
-    async def count(self, text: str) -> int:
-        """See `TextClient`; a long text is in short ones there."""
-        return await (await self._free()).count(text)
-
-    async def constrain(
-        self, form: Form | CallForm, opened: ThoughtTags | None = None, thinking: bool | None = None
-    ) -> Grammar:
-        """See `TextClient`."""
-        return await (await self._free()).constrain(form, opened, thinking)
-
-    async def inspect(self, question: Question, kind: type[FoundT]) -> FoundT:
-        """See `TextClient`."""
-        return await self._first.inspect(question, kind)
-
-    async def use(self, template: str) -> Adopted:
-        """See `TextClient`."""
-        found = await self._first.use(template)
-        self._params = replace(self._params, template=template)
-        # What it has was asked for before; whatever is long from now on has one with this template.
-        second, self._second = self._second, None
-        if second is not None:
-            self._rest(second)
+    def put(self, job: Job) -> None:
+        """Have it answered; raises TextError where nothing is answered any more."""
+        if self._over:
+            raise TextError(self._over)
+        insort(self._waiting, job)
         self._tell()
-        return found
+        if job.is_long or self._first_is_slow:
+            self._want_second()
+
+    def adopt(self, template: str) -> None:
+        """The first worker has another template now, and whatever is started later has it too."""
+        self._first.params = replace(self._first.params, template=template)
+        # What the second one has was asked for before; it begins nothing more.
+        self._let_go()
 
     def end(self, why: str) -> None:
-        """See `TextClient`."""
-        self._over = True
-        for worker in self._workers:
-            worker.end(why)
-        self._tell()
+        """Answer all that is asked, and will be, with a TextError in these words."""
+        if self._over:
+            return
+        self._over = why
+        begun = [server.job for server in self._servers if server.job is not None]
+        for job in (*begun, *self._waiting):
+            job.settle(TextError(why))
+        self._waiting.clear()
+        self._let_go()
+        for task in self._serving:
+            if task is not asyncio.current_task():
+                task.cancel()  # else it would start a worker in place of one that is stopped
 
     async def stop(self) -> None:
         """End the workers; returns when they are gone."""
         self.end("The text worker was stopped.")
-        if self._second is not None:
-            self._second.keep()
-        await asyncio.gather(*(worker.stop() for worker in self._workers))
+        await asyncio.gather(*(server.stop() for server in self._servers))
         await self._tasks.finish()
 
-    # --- the second worker -----------------------------------------------------------------------------------
+    def _spawn(self, work: Coroutine[None, None, None], name: str) -> None:
+        task = self._tasks.spawn(work, name)
+        self._serving.append(task)
+        task.add_done_callback(self._serving.remove)
 
-    async def _free(self) -> TextClient:
-        """The worker for what is short: the first one, or the second where the first has a long text.
+    # --- who does what ---------------------------------------------------------------------------------------
 
-        Waits while the second one starts, and no longer than the first has such a text.
-        """
-        while self._held and not self._over and self._second is not None and self._second.loading:
+    async def _serve(self, server: TextServer) -> None:
+        """Work until there is an end, or this worker is not wanted any more."""
+        try:
+            while (job := await self._next(server)) is not None:
+                await self._work(server, job)
+        except BaseException:
+            self.end("The text worker failed; see the log.")
+            raise
+        finally:
+            await server.stop()
+            self._servers.remove(server)
+
+    async def _next(self, server: TextServer) -> Job | None:
+        while not self._over and server in (self._first, self._second):
+            for job in self._waiting:
+                if self._is_for(server, job):
+                    self._waiting.remove(job)
+                    return job
             await self._changed.wait()
-        second = self._second
-        return second.client if self._held and second is not None and second.ready else self._first
+        return None
+
+    def _is_for(self, server: TextServer, job: Job) -> bool:
+        two = self._second is not None and self._second.ready
+        if server is self._first:
+            return not (two and job.may_be_long)
+        # Never both with what may be long: what is short would wait.
+        return two and not job.changes_template and job.may_be_long is not self._first_is_slow
+
+    async def _work(self, server: TextServer, job: Job) -> None:
+        if job.reply.done():
+            return  # the one who asked has gone away meanwhile
+        if server is not self._first:
+            await server.work(job)
+            self._end_later(server)
+            return
+        slow = self._clock.call_later(SLOW_SECONDS, self._slow)
+        if job.is_long:
+            self._slow()
+        try:
+            await server.work(job)
+        finally:
+            slow.cancel()
+            self._first_is_slow = False
+            self._tell()
+
+    def _slow(self) -> None:
+        """The first worker has a long job."""
+        self._first_is_slow = True
+        if self._waiting:
+            self._want_second()
+        self._tell()
 
     def _tell(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    @contextmanager
-    def _long(self) -> Iterator[TextClient]:
-        """The worker for a long text, while it is with it."""
-        second = self._second or self._begin()
-        second.keep()
-        second.wanted += 1
-        held = not second.ready
-        self._held += held
+    # --- the second worker -----------------------------------------------------------------------------------
+
+    def _want_second(self) -> None:
+        if self._second is None:
+            second = self._second = self._make(self._first.params)
+            self._servers.append(second)
+            self._spawn(self._begin(second), "second text worker")
+
+    async def _begin(self, second: _Second) -> None:
         try:
-            yield self._first if held else second.client
-        finally:
-            self._held -= held
-            second.wanted -= 1
-            self._rest(second)
-            self._tell()
+            await second.load(_ignore)
+        except AppError as error:
+            if second is self._second:
+                _log.warning("There is no second text worker: %s", error)
+                self._second = None
+        self._end_later(second)
+        self._tell()
+        # That is over at once where it is not wanted any more, or could not be had.
+        await self._serve(second)
 
-    def _begin(self) -> _Second:
-        second = self._second = _Second(self._make(self._params))
-        self._workers.append(second.client)
-        self._tasks.spawn(self._load(second), name="second text worker")
-        return second
+    def _end_later(self, server: TextServer) -> None:
+        """The second worker goes when it had nothing to do from now on for a while."""
+        if self._second is server:
+            self._second.rest()
+            self._second.timer = self._clock.call_later(IDLE_SECONDS, self._look)
 
-    async def _load(self, second: _Second) -> None:
-        await second.load()
-        self._rest(second)
+    def _look(self) -> None:
+        if self._second is not None and self._second.job is not None:
+            self._end_later(self._second)
+        else:
+            self._let_go()
+
+    def _died(self, server: TextServer) -> None:
+        """With a job it is started again; without one the second worker is when it is wanted."""
+        if server is self._second and server.job is None:
+            self._let_go()
         self._tell()
 
-    def _rest(self, second: _Second) -> None:
-        """Let it go where nobody wants it: soon, or at once where it could not be had or has an old template."""
-        if second.wanted or second.loading or self._over:
-            return
-        if second is self._second and second.ready:
-            second.end_later(self._clock, partial(self._let_go, second))
-        else:
-            second.keep()
-            self._let_go(second)
-
-    def _let_go(self, second: _Second) -> None:
-        if second is self._second:
+    def _let_go(self) -> None:
+        """The second worker ends with what it has."""
+        if self._second is not None:
+            self._second.rest()
             self._second = None
-        self._tasks.spawn(self._stop(second.client), name="end of a text worker")
-
-    async def _stop(self, client: TextClient) -> None:
-        await client.stop()
-        self._workers.remove(client)
+        self._tell()
 
 
 def _ignore(_progress: Progress) -> None:

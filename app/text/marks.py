@@ -63,6 +63,31 @@ class Located:
     places: tuple[Place, ...]
 
 
+@dataclass(slots=True)
+class _Half:
+    """A content of which a template left out the beginning (then this is its `tail`) or the end: up to `at`, or from there,
+    `size` characters of it came out."""
+
+    line: int
+    at: int
+    size: int
+    tail: bool
+
+    @property
+    def border(self) -> int:
+        """Where what came out of it begins, or ends."""
+        return self.at - self.size if self.tail else self.at + self.size
+
+    @property
+    def place(self) -> Place:
+        return Place(min(self.at, self.border), max(self.at, self.border), self.line)
+
+    def cut(self, content: str, mark: str) -> str:
+        """The content with the mark at this border."""
+        index = len(content) - self.size if self.tail else self.size
+        return f"{content[:index]}{mark}{content[index:]}"
+
+
 class Locator:
     """Finds out where contents come out of a template by marking them.
 
@@ -118,6 +143,7 @@ class Locator:
 
     def _read(self, text: str, rendered: str) -> list[Place]:
         places: list[Place] = []
+        halves: list[_Half] = []
         opened: dict[int, int] = {}
         for count, found in enumerate(self._found_marks(rendered)):
             line = self._lines[found.group()]
@@ -127,12 +153,44 @@ class Locator:
             elif line in opened:
                 places.append(Place(opened.pop(line), position, line))
             else:
-                kept = _common_end(text[:position], self._texts[line])
-                places.append(Place(position - kept, position, line))
+                size = _common_end(text[:position], self._texts[line])
+                core = text[position - size : position].lstrip()
+                halves.append(_Half(line, position, len(core), tail=True))
         for line, position in opened.items():
-            kept = common_start(text[position:], self._texts[line])
-            places.append(Place(position, position + kept, line))
-        return places
+            size = common_start(text[position:], self._texts[line])
+            core = text[position : position + size].rstrip()
+            halves.append(_Half(line, position, len(core), tail=False))
+        self._settle(text, halves)
+        return places + [half.place for half in halves]
+
+    def _settle(self, text: str, halves: Sequence["_Half"]) -> None:
+        """Take from these what the template wrote and only looks like the content: a mark at the border tells."""
+        step = 1
+        doubtful = [half for half in halves if half.size]
+        while doubtful:
+            marked = list(self._texts)
+            for half in doubtful:
+                mark, _ = self._marks[half.line]
+                marked[half.line] = half.cut(self._texts[half.line], mark)
+            shown = self._shown(text, marked)
+            doubtful = [half for half in doubtful if (half.line, half.border) not in shown]
+            for half in doubtful:
+                half.size = max(0, half.size - step)
+            doubtful = [half for half in doubtful if half.size]
+            step *= 2
+
+    def _shown(self, text: str, marked: Sequence[str]) -> set[tuple[int, int]]:
+        """Which marks came out, and where in `text`; none where they change it."""
+        try:
+            rendered = self._render(marked)
+        except TemplateFailed:
+            return set()
+        if _ANY_PRIVATE.sub(self._unless_mark, rendered) != text:
+            return set()
+        return {
+            (self._lines[found.group()], found.start() - count)
+            for count, found in enumerate(self._found_marks(rendered))
+        }
 
     def _divide(self, text: str, lines: Sequence[int]) -> list[Place]:
         """Mark as many of these lines as can be marked without changing the text."""

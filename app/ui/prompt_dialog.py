@@ -17,7 +17,7 @@ from app.ui.plain import Label
 from app.ui.prompt_view import CLOSE, OPEN, PromptView
 from app.ui.token_list import TokenList
 
-READING = "Reading the prompt…"
+READING = "Counting the tokens of this prompt…"
 
 
 class PromptDialog(QDialog):

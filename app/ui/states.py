@@ -13,6 +13,8 @@ def word(turn: TurnState) -> str:
         case TabState.WAITING:
             if turn.place:
                 return ordinal(turn.place)
+            if turn.counting:
+                return "counting"
             return "loading" if turn.why else "waiting"
         case TabState.READING:
             return f"{percent(turn)} %"
@@ -58,6 +60,8 @@ def sentence(turn: TurnState) -> str:
         case TabState.WAITING:
             if turn.place:
                 return f"Waiting, {ordinal(turn.place)} in line"
+            if turn.counting:
+                return "Counting the tokens of this text"
             return f"Waiting: {turn.why}" if turn.why else "Waiting"
         case TabState.READING:
             cached = f", {turn.cached:,} from cache" if turn.cached else ""

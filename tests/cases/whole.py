@@ -21,7 +21,7 @@ from app.client.child import Link, OnProgress, Spawn, engine_child, text_child
 from app.client.local import LocalModel
 from app.client.pair import Means
 from app.client.process import OnDeath, OnMessage
-from app.client.text import Deadline
+from app.client.text_job import Deadline
 from app.overrides import Overrides
 from app.sampling import Sampling
 from app.settings import Settings

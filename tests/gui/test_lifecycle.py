@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QToolButton, QWidget
 
 from app.chat.models import TabState
-from app.chat.ports import Text, Waiting
+from app.chat.ports import Counting, Text, Waiting
 from tests.fakes import FakeGenerator
 from tests.gui.desk import turns_of_the_loop, until
 
@@ -68,6 +68,33 @@ def test_escape_stops_the_chat_in_front_only(with_desk):
         assert desk.chat.turn(desk.tabs[0].id).busy
 
     with_desk(scenario, generator=gated([Text("x")]))
+
+
+@pytest.mark.parametrize("way", ["button", "Escape"])
+def test_a_count_of_tokens_can_be_stopped_at_once(with_desk, way):
+    async def scenario(desk):
+        await open_chats(desk, 2)
+        release(desk, 2)
+        await until(lambda: "piece0" in text_of(desk.tabs[0]))
+        counting = desk.front
+        await until(lambda: counting.state_line.text() == "Counting the tokens of this text")
+        desk.type("what comes next")
+        if way == "button":
+            desk.click(counting.composer.button)
+        else:
+            desk.key(Qt.Key.Key_Escape)
+        await until(lambda: desk.chat.turn(counting.id).state is TabState.STOPPED)
+        await until(lambda: desk.generator.closed_early == 1)
+        assert counting.state_line.text() == "Stopped"
+        assert "question1" in text_of(counting)
+        assert counting.composer.text() == "what comes next"
+        assert desk.chat.turn(desk.tabs[0].id).busy
+        release(desk, 100)
+        await until(lambda: PIECES[-1].strip() in text_of(desk.tabs[0]))
+        assert "never" not in text_of(counting)
+
+    script = [Counting(), Text("never")]
+    with_desk(scenario, generator=gated([Text(piece) for piece in PIECES], script))
 
 
 def test_all_can_be_stopped_together(with_desk):

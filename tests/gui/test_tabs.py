@@ -119,6 +119,7 @@ STATES = [
         "loading",
         "Waiting: the model is loading",
     ),
+    (TurnState(TabState.WAITING, counting=True), "counting", "Counting the tokens of this text"),
     (TurnState(TabState.READING, done=43, total=100), "43 %", "Reading 43 % of 100 tokens"),
     (TurnState(TabState.WRITING, tokens_per_second=31.2), "31 tok/s", "Writing, 31 tok/s"),
     (TurnState(TabState.DONE_UNREAD), "new", "Done, not read yet"),

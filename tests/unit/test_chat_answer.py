@@ -5,7 +5,7 @@ import pytest
 from app.chat.answer import EMPTY_ANSWER, NO_END, ONLY_THOUGHT, Answer, TokenRate, verdict
 from app.chat.events import TurnState
 from app.chat.models import FinishReason, Status, TabState, Usage
-from app.chat.ports import Ended, Reading, Text, Thought, Waiting
+from app.chat.ports import Counting, Ended, Reading, Text, Thought, Waiting
 
 
 def test_the_states_of_a_tab() -> None:
@@ -15,6 +15,8 @@ def test_the_states_of_a_tab() -> None:
     assert answer.state == TurnState(TabState.WAITING, place=3)
     answer.feed(Waiting(0, "loading the model"), 0.0)
     assert answer.state == TurnState(TabState.WAITING, why="loading the model")
+    answer.feed(Counting(), 0.0)
+    assert answer.state == TurnState(TabState.WAITING, counting=True)
     answer.feed(Reading(10, 40, 5), 0.0)
     assert answer.state == TurnState(TabState.READING, done=10, total=40, cached=5)
     answer.feed(Text("a", 2), 1.0)

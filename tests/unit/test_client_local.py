@@ -12,6 +12,7 @@ import qasync
 from app.chat.model_state import EngineStatus, ModelPhase, ModelState
 from app.chat.models import ChatMessage, Role
 from app.chat.ports import (
+    Counting,
     Ended,
     LeftOut,
     Measured,
@@ -21,6 +22,7 @@ from app.chat.ports import (
     Thought,
 )
 from app.chat.urgency import Urgency
+from app.client.text_job import LONG
 from app.dialogue import ChatLine, Thinking, ThoughtTags, Tool, Toolbox, Wishes
 from app.errors import ModelError, TextError
 from app.wire import (
@@ -743,7 +745,44 @@ def test_what_cannot_fit_alone_is_refused_though_the_rest_was_left_out() -> None
         assert [event.code for event in ended] == ["context_length_exceeded"]
         assert "2,009" in ended[0].error
         assert made.submitted == []
+        assert len(made.texts.last.sent) == 1, "it is counted once"
         await made.model.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_the_tokens_of_a_long_text_are_counted_before_all_else(missing: int) -> None:
+    async def scenario() -> None:
+        made = Made()
+        await made.model.load(PATH)
+        events = made.model.generate(ask("x" * (LONG - missing)))
+        told = [event async for event in events]
+        assert [type(event) for event in told] == [*[Counting] * (not missing), Ended]
+        await made.model.close()
+
+    run(scenario())
+
+
+def test_a_count_that_is_stopped_ends_at_once_and_disturbs_nobody() -> None:
+    async def scenario() -> None:
+        made = Made(answering=False)
+        await made.model.load(PATH)
+        long = begin(collect(made.model.generate(ask("x" * LONG))))
+        await turns()
+        first, second = made.texts.links
+        long.cancel()
+        await asyncio.wait([long])
+        other = begin(after(made.model.generate(ask("hello"))))
+        await turns()
+        (asked,) = second.sent
+        second.say(Rendered(asked.request_id, (1, 2), ((0, 2),)))
+        await turns()
+        assert [submit.tokens for submit in made.submitted] == [(1, 2)]
+        assert [type(message) for message in first.sent] == [Render]
+        assert first.death is None
+        await made.model.close()
+        await other
 
     run(scenario())
 

@@ -13,7 +13,7 @@ from app.chat.ports import Request
 from app.client.fed import FedPrompts
 from app.client.local import LocalModel
 from app.dialogue import ChatLine
-from app.errors import ModelError, StoreError, TextError
+from app.errors import ContextFull, ModelError, StoreError, TextError
 from app.modelfile import fingerprint
 from app.overrides import Overrides
 from app.prompting import (
@@ -30,7 +30,7 @@ from app.prompting import (
     TryTemplate,
     UseTemplate,
 )
-from app.wire import Inspect, Inspected, Rendered, Submit, TextFailed
+from app.wire import Inspect, Inspected, Render, Rendered, Submit, TextFailed
 from tests.played_model import collect
 from tests.scripted_children import (
     END,
@@ -343,6 +343,27 @@ def test_a_prompt_of_another_model_is_not_read_as_this_ones(tmp_path: Path) -> N
         await made.model.close()
 
     run(scenario())
+
+
+def test_what_does_not_fit_is_refused_instead_of_shown_as_what_would_be_fed(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        made = Made(tmp_path)
+        await made.open()
+        render = begin(made.prompts.render(Request((ChatMessage(Role.USER, "hi"),))))
+        await turns()
+        tokens = LOADED.context_tokens
+        made.text.say(Rendered(_id(made.text), (1,) * tokens, ((0, tokens),)))
+        with pytest.raises(ContextFull, match=r"1,024 tokens, but a chat holds at most 1,024"):
+            await render
+        await made.model.close()
+
+    run(scenario())
+
+
+def _id(link: FakeLink) -> int:
+    (asked,) = link.sent
+    assert isinstance(asked, Render)
+    return asked.request_id
 
 
 def test_the_prompt_of_a_request_is_known_from_the_moment_it_is_fed(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from app.client.death import Death
-from app.client.text import Deadline, TextClient
+from app.client.text import TextClient
+from app.client.text_job import Deadline
 from app.dialogue import ChatLine, Tool, Wishes
 from app.errors import EngineDied, FormError, ModelError, TextError, TextRefused
 from app.grammar.model import Constrain, Constrained, Form, FormRefused, Kind
@@ -135,8 +136,9 @@ def test_a_count_that_nobody_waits_for_any_more_goes_no_further() -> None:
 
 def test_a_short_text_does_not_wait_for_long_ones_and_none_waits_for_ever() -> None:
     async def scenario() -> None:
-        made = Made()
+        made = Made(VOCABULARY, ModelError("There is room for one worker."))
         await made.load()
+        (link,) = made.links.links
         long = [ChatLine("user", "x" * 1_000_000)]
         asked = [begin(made.client.render(long)) for _ in range(2)]
         await turns()
@@ -148,13 +150,17 @@ def test_a_short_text_does_not_wait_for_long_ones_and_none_waits_for_ever() -> N
         )  # in 2 s, and the second of the long ones in 1 s
         for _ in asked:
             await turns()
-            made.reply((Rendered, (1,)))
+            link.say(Rendered(_id(link.sent[-1]), (1,)))
         await turns()
-        assert [message.request_id for message in made.link.sent] == [1, 3, 2, 4]
+        assert [_id(message) for message in link.sent] == [1, 3, 2, 4]
         assert all(one.done() for one in asked)
         await made.client.stop()
 
     run(scenario())
+
+
+def _id(message: Any) -> int:
+    return int(message.request_id)
 
 
 def test_a_form_is_made_a_grammar_or_refused_under_its_own_name() -> None:
@@ -204,7 +210,7 @@ def test_a_refusal_is_a_text_error_with_the_workers_words() -> None:
 
 def test_at_the_deadline_the_worker_is_killed_and_the_others_are_served_by_a_new_one() -> None:
     async def scenario() -> None:
-        made = Made()
+        made = Made(VOCABULARY, ModelError("There is room for one worker."), VOCABULARY)
         await made.load()
         slow, other = begin(made.client.render([LINE])), begin(made.client.count("abc"))
         await turns()
@@ -214,7 +220,7 @@ def test_at_the_deadline_the_worker_is_killed_and_the_others_are_served_by_a_new
         with pytest.raises(TextError, match=r"took longer than 2\.0 s"):
             await slow
         await turns()
-        assert len(made.links.links) == 2
+        assert len(made.links.links) == 3
         assert made.links.links[0].death is not None
         assert made.link.sent == [Tokenize(2, "abc")]
         # The time of the one before does not count against this one.
@@ -404,7 +410,10 @@ def test_one_that_is_ended_while_it_loads_serves_nobody() -> None:
         made.client.end("The engine could not be loaded.")
         with pytest.raises(TextError, match=r"The engine could not be loaded\."):
             await loading
-        assert made.client._server is None
+        with pytest.raises(TextError, match="could not be loaded"):
+            await made.client.count("abc")
+        assert made.link.sent == []
+        assert made.link.death is not None
         await made.client.stop()
 
     run(scenario())

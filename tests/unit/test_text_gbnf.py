@@ -137,6 +137,11 @@ def test_an_explosive_grammar_is_refused_for_what_it_is(name: str) -> None:
         gbnf(EXPLOSIVE[name])
 
 
+def test_a_text_that_is_too_large_alone_is_not_looked_at_to_its_end() -> None:
+    with pytest.raises(FormError, match=r"a text alone has more than 20,000 characters"):
+        gbnf('root ::= "' + "a" * 20_001 + "\\q")  # neither the escape nor the end is seen
+
+
 def test_hundreds_of_words_to_choose_from_are_one_way_at_a_time() -> None:
     words = [f"word-{n:04}" for n in range(0, 1_500, 3)]
     grammar = gbnf("root ::= " + " | ".join(f'"{word}"' for word in words))

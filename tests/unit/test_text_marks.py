@@ -15,6 +15,8 @@ PLAIN = "{% for m in messages %}[{{ m.role }}:{{ m.content }}]{% endfor %}"
 TRIM = "{% for m in messages %}[{{ m.role }}:{{ m.content | trim }}]{% endfor %}"
 TAIL = "{% for m in messages %}[{{ m.content.split('|')[-1] }}]{% endfor %}"
 HEAD = "{% for m in messages %}[{{ m.content.split('|')[0] }}]{% endfor %}"
+LAST = "{% for m in messages %}<|{{ m.content.split('|')[-1] }}>{% endfor %}"
+FIRST = "{% for m in messages %}<{{ m.content.split('|')[0] }}|>{% endfor %}"
 LOOKS = "{% for m in messages %}{% if m.content.startswith('<x>') %}X{% endif %}[{{ m.content }}]{% endfor %}"
 TWICE = "{{ messages[0].content }};{{ messages[0].content }}"
 LOUD = "{% for m in messages %}[{{ m.content | upper }}]{% endfor %}"
@@ -38,6 +40,15 @@ def locate(source: str, *contents: str) -> tuple[str, list[tuple[int, str]]]:
         (PLAIN, (" a\n", "b"), "[user: a\n][user:b]", [(0, " a\n"), (1, "b")]),
         (TRIM, (" a\n", " "), "[user:a][user:]", [(0, "a")]),
         (TAIL, ("x|yz", "b"), "[yz][b]", [(0, "yz"), (1, "b")]),
+        (
+            TAIL.replace("[{", "x|[{"),
+            ("x|[|yz",),
+            "x|[yz]",
+            [(0, "yz")],
+        ),  # no more, though more looks like it
+        (LAST, ("|yz", "b"), "<|yz><|b>", [(0, "yz"), (1, "b")]),
+        (FIRST, ("yz|x", "b"), "<yz|><b|>", [(0, "yz"), (1, "b")]),
+        (LAST, ("<" * 40 + "|", "|" * 9 + "a"), "<|><|a>", [(0, ""), (1, "a")]),
         (HEAD, ("xy|z", "b"), "[xy][b]", [(0, "xy"), (1, "b")]),
         (LOOKS, ("<x>1", "b", "<x>2"), "X[<x>1][b]X[<x>2]", [(0, "<x>1"), (1, "b"), (2, "<x>2")]),
         (TWICE, ("a",), "a;a", [(0, "a"), (0, "a")]),

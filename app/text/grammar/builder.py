@@ -53,7 +53,11 @@ class Builder:
         return rule
 
     def text(self, text: str) -> Row:
-        """Exactly this text."""
+        """Exactly this text; raises FormError where it alone is too large."""
+        if len(text) > MAX_ITEMS:
+            raise FormError(
+                f"It is too large: a text alone has more than {MAX_ITEMS:,} characters."
+            )
         return tuple(self.symbols([(byte, byte)]) for byte in text.encode())
 
     def mark(self, token: int) -> int:

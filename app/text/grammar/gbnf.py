@@ -8,7 +8,7 @@ set of characters, a range or a repetition that runs backwards, a rule that is d
 import re
 
 from app.errors import FormError
-from app.text.grammar.builder import Builder, Row
+from app.text.grammar.builder import MAX_ITEMS, Builder, Row
 from app.text.grammar.characters import LAST, others
 from app.text.grammar.notation import HEX_LENGTHS, REPEATS, hex_code
 
@@ -128,7 +128,7 @@ class _Reader:
         self._at += 1
         text = ""
         begin = self._at
-        while self._here() != '"':
+        while self._here() != '"' and len(text) <= MAX_ITEMS:  # more is refused, whatever it is
             text += self._character(begin)
         self._at += 1
         return self._builder.text(text)
