@@ -119,8 +119,8 @@ async def _session(
     from app.client.ensemble import Ensemble
     from app.client.loading import MakeRoom
     from app.client.local import LocalModel
+    from app.client.means import Means
     from app.client.memories import Memories
-    from app.client.pair import Means
     from app.store.conversations import database_path, open_store
     from app.ui import aio, fatal
     from app.ui.collector import Collector

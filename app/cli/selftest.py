@@ -43,7 +43,7 @@ class Outcome:
 def run() -> int:
     """0 when it works; says one line either way."""
     from app.client.local import LocalModel
-    from app.client.pair import Means
+    from app.client.means import Means
 
     log.start("selftest")
     try:

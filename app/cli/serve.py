@@ -167,8 +167,8 @@ async def _run(
     from app.client.ensemble import Ensemble
     from app.client.loading import MakeRoom
     from app.client.local import LocalModel
+    from app.client.means import Means
     from app.client.memories import Memories
-    from app.client.pair import Means
 
     planner = Planner()
     remembered = Remembered(remembered_path())

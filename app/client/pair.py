@@ -5,21 +5,20 @@ Either is replaced when it dies, and the other stays.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from app.chat.models import ChatMessage, Role
 from app.chat.ports import Ended, Measured, Request
 from app.client import fitting
 from app.client.answer import Answer
 from app.client.breakers import Breakers, long_breakers
-from app.client.child import OnProgress, Spawn, engine_child, text_child
-from app.client.clock import Clock, LoopClock
+from app.client.child import OnProgress
 from app.client.engine import EngineClient
+from app.client.means import Means
 from app.client.own_template import NO_TEMPLATE, OwnTemplate
-from app.client.recovery import DELAYS, Recovery
+from app.client.recovery import Recovery
 from app.client.stream import EngineStream
 from app.client.text import TextClient
-from app.client.text_job import Deadline
 from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written, with_calls
@@ -34,7 +33,6 @@ from app.errors import (
     TextRefused,
 )
 from app.grammar.model import CallForm
-from app.inuse import Uses
 from app.sampling import Sampling, Values, foreign_bias, taking
 from app.text.stream import Vocabulary
 from app.wire import (
@@ -60,22 +58,6 @@ _CODES = {
 
 _NEXT = ChatLine(Role.USER.value, "x")
 """Stands for the message that the user is still typing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What a model is run with: the two kinds of child, the clock, the deadline of the text worker, the pauses before a
-    dead engine is started again, and where others are told that its file is in use (None: nowhere)."""
-
-    engine: Spawn = engine_child
-    text: Spawn = text_child
-    clock: Clock = field(default_factory=LoopClock)
-    deadline: Deadline = field(default_factory=Deadline)
-    delays: tuple[float, ...] = DELAYS
-    uses: Uses | None = None
-
-
-MEANS = Means()
 
 
 class Pair:
