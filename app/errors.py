@@ -2,6 +2,7 @@
 
     AppError                      the world's fault; carries words for the user
     |- ModelError                 a model file cannot be used
+    |  |- InUse                 another process has it open, and the user may have it removed all the same
     |  |- Unproven                its check did not come to an end; the user may have it loaded all the same
     |  `- OutOfMemory             it does not fit into the memory that there is
     |- TextError                  a template or a text cannot be turned into tokens
@@ -45,6 +46,10 @@ class AppError(Exception):
 
 class ModelError(AppError):
     """A model file cannot be used."""
+
+
+class InUse(ModelError):
+    """Other processes have the model open: the user may have it removed all the same."""
 
 
 class Unproven(ModelError):

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from app import log, paths, settings
+from app import inuse, log, paths, settings
 from app.errors import AppError
 from app.overrides import Overrides, templates_dir
 from app.remembered import Remembered, remembered_path
@@ -119,6 +119,7 @@ async def _session(
     from app.client.ensemble import Ensemble
     from app.client.loading import MakeRoom
     from app.client.local import LocalModel
+    from app.client.means import Means
     from app.client.memories import Memories
     from app.store.conversations import database_path, open_store
     from app.ui import aio, fatal
@@ -148,7 +149,8 @@ async def _session(
         current = remembered.settings_for(path, preferences.current)
         return planner.fits(path, current.profile, own_numbers(current), beside)
 
-    overrides, checked = Overrides(templates_dir()), trust.here()
+    uses = inuse.here("the Tutti window")
+    overrides, checked = Overrides(templates_dir()), trust.here(uses=uses)
 
     def make(path: str, memories: Memories, make_room: MakeRoom) -> LocalModel:
         return LocalModel(
@@ -158,6 +160,7 @@ async def _session(
             overrides=overrides,
             title=remembered.title,
             trust=checked,
+            means=Means(uses=uses),
             make_room=make_room,
         )
 
@@ -178,7 +181,7 @@ async def _session(
         if model:
             window.model.load(model)
         collector.watch(window.workspace.busy)
-        await _offer_models(window, preferences, remembered, end, environment)
+        await _offer_models(window, preferences, remembered, uses, end, environment)
         await window.closed
         await window.shut()
     return 0
@@ -188,6 +191,7 @@ async def _offer_models(
     window: "Window",
     preferences: "Preferences",
     remembered: Remembered,
+    uses: inuse.Uses,
     end: AsyncExitStack,
     environment: Mapping[str, str],
 ) -> None:
@@ -200,7 +204,8 @@ async def _offer_models(
     from app.ui.hub_control import HubControl
     from app.ui.model_finder import Sources
 
-    shelf = Shelf(library.here(map(Path, preferences.current.model_folders)), remembered)
+    folders = map(Path, preferences.current.model_folders)
+    shelf = Shelf(library.here(folders, uses=uses), remembered)
     control = HubControl(account, preferences, window.banner, window)
     window.offer_models(Sources(shelf, hub, recommended.here(), control))
 

@@ -4,7 +4,7 @@ import hashlib
 import re
 from pathlib import Path, PurePath
 
-from app import paths
+from app import paths, plainfile
 from app.errors import ModelError
 
 _MAGIC = b"GGUF"
@@ -26,7 +26,7 @@ def check(path: Path) -> None:
     try:
         if path.is_dir():
             raise ModelError(f"“{path.name}” is a folder, not a model file.", "Choose a GGUF file.")
-        with path.open("rb") as file:
+        with plainfile.opened(path) as file:
             head = file.read(8)
     except FileNotFoundError as error:
         raise ModelError(
@@ -71,7 +71,7 @@ def fingerprint(path: Path) -> str:
     """
     size = path.stat().st_size
     digest = hashlib.sha256(str(size).encode())
-    with path.open("rb") as file:
+    with plainfile.opened(path) as file:
         digest.update(file.read(_HASHED_BYTES))
         for number in range(1, _SAMPLES + 1):
             file.seek(max(0, size * number // _SAMPLES - _SAMPLE_BYTES))

@@ -29,6 +29,11 @@ def models_dir() -> Path:
     return _private(Path(override) if override else data_dir() / "models")
 
 
+def state_dir() -> Path:
+    """What all Tuttis of this user share, whatever their data folders."""
+    return _private(platformdirs.user_state_path("tutti", appauthor=False))
+
+
 def logs_dir() -> Path:
     """Log files of the app and of its children."""
     return _private(data_dir() / "logs")

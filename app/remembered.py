@@ -21,6 +21,8 @@ from app.settings import KvType, Profile, Settings
 _log = logging.getLogger(__name__)
 _MOST_BYTES = 4_000_000
 _MOST_NAME = 80
+_LATEST = 253e9
+"""Seconds since the epoch that have a date: those of the years up to 9987."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ def _memory(row: dict[str, object]) -> Memory:
     return Memory(
         name=_text(row.get("name")),
         label=_text(row.get("label")),
-        used=float(used) if isinstance(used, int | float) and 0 <= used < 1e12 else 0.0,
+        used=float(used) if isinstance(used, int | float) and 0 <= used < _LATEST else 0.0,
         load=_choice(load) if isinstance(load, dict) else None,
     )
 

@@ -36,6 +36,7 @@ def private_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "tutti-data"
     monkeypatch.setenv("TUTTI_DATA_DIR", str(folder))
     monkeypatch.setenv("TUTTI_MODELS_DIR", str(folder / "models"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return folder
 
 

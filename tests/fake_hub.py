@@ -107,6 +107,7 @@ class FakeHub:
         self.script: list[Does] = []
         self.always: Does = Does()
         self.refuse: tuple[int, dict[str, str]] | None = None
+        self.refusal = b'{"error": "<b>no</b>"}'
         self.raw: bytes | None = None
         self.silent = False
         self.needs_token = ""
@@ -259,7 +260,7 @@ class _Hub(_Handler):
         if hub.raw is not None:
             self.send(200, {"Content-Type": "application/json"}, hub.raw)
         elif hub.refuse is not None:
-            self.send(hub.refuse[0], hub.refuse[1], b'{"error": "<b>no</b>"}')
+            self.send(hub.refuse[0], hub.refuse[1], hub.refusal)
         elif hub.needs_token and self.asked.authorization != f"Bearer {hub.needs_token}":
             self.refuse(401, message="Invalid credentials in Authorization header")
         elif path == "/api/models":

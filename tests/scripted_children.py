@@ -23,7 +23,7 @@ from typing import Any
 from app.client.child import Child, Limits, Link, OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
-from app.client.pair import Means
+from app.client.means import Means
 from app.client.process import PATIENCE, OnDeath, OnMessage, Patience
 from app.counters import Counters
 from app.dialogue import ChatLine

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app import inuse
 from app.bench.evaluation import Evaluation, evaluation
 from app.bench.prompts import Ids
 from app.client.child import engine_child
@@ -85,6 +86,8 @@ class Engine:
         self._death: Death | None = None
         self._news = asyncio.Event()
         self._log: Path | None = None
+        self._uses = inuse.here("tutti bench")
+        self._use: inuse.Use | None = None
         self.steps: list[Heard] = []
         self.vocabulary = 0
 
@@ -95,6 +98,8 @@ class Engine:
 
     async def load(self, params: LoadParams, log: Path | None) -> None:
         self._log = log
+        self._use = self._uses.use(params.path)
+        await asyncio.to_thread(self._use.begin)
         loaded = await self._child.load(params, lambda _progress: None)
         if not isinstance(loaded, Loaded):
             raise EngineError("The engine did not load a model.")
@@ -102,6 +107,8 @@ class Engine:
 
     async def stop(self) -> None:
         await self._child.stop()
+        if self._use is not None:
+            await asyncio.to_thread(self._use.end)
 
     def submit(self, prompt: Ids, wanted: int, priority: Priority = Priority.NORMAL) -> Asked:
         """A greedy answer of exactly `wanted` tokens; 0 only reads the prompt."""

@@ -3,7 +3,7 @@
 What was found or fetched goes to stdout, one a line; progress and errors go to stderr.  A pull that is stopped keeps
 what has arrived, and the same command goes on there.
 
-Exit codes: 0 done, 1 the hub, the network or the disk was in the way, 2 there is nothing of that name, 3 the file is
+Exit codes: 0 done, 1 the hub, the network, the disk or another program was in the way, 2 there is nothing of that name, 3 the file is
 there and did not pass its check, 130 stopped.
 """
 
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from app import paths, settings
 from app.cli.progress import Bar
 from app.cli.say import note, say
-from app.errors import AppError, HubError, HubProblem, ModelError
+from app.errors import AppError, HubError, HubProblem, InUse, ModelError
 from app.hub.names import Kind
 
 if TYPE_CHECKING:
@@ -75,6 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--json", action="store_true", help="for programs")
     remove = commands.add_parser("remove", help="delete a downloaded model", allow_abbrev=False)
     remove.add_argument("name", metavar="NAME", help="as “list” shows it, or its file's name")
+    remove.add_argument(
+        "--force", action="store_true", help="also while another program has it open"
+    )
 
 
 def _count(text: str) -> int:
@@ -94,6 +97,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str] = os.envir
     try:
         with _sigterm_as_interrupt():
             return actions[arguments.action](arguments)
+    except InUse as error:
+        note(f"{error} --force does that.")
+        return FAILED
     except ModelError as error:
         note(str(error))
         return NO_SUCH
@@ -190,6 +196,7 @@ def _columns(rows: list[list[str]]) -> list[str]:
 
 def pull(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Download it and check it; the last line on stdout is the file to load."""
+    from app import inuse
     from app.cli.checking import passes
     from app.client import trust
     from app.hub import words
@@ -205,7 +212,11 @@ def pull(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     if not download.begun():
         _note_fit(model, who)
     path = _watched(download, model.title)
-    sound = arguments.no_check or is_other_kind(path) or passes(str(path), trust.here())
+    sound = (
+        arguments.no_check
+        or is_other_kind(path)
+        or passes(str(path), trust.here(uses=inuse.here("tutti models")))
+    )
     say(str(path))
     return DONE if sound else UNSOUND
 
@@ -304,6 +315,7 @@ _NOTHING_IS = {
 
 def _shelf(folders: Sequence[Path] = ()) -> "Shelf":
     """The models of this machine, also of the folders that the settings of the window name."""
+    from app import inuse
     from app.hub import library, names
     from app.hub.shelf import Shelf
     from app.remembered import Remembered, remembered_path
@@ -313,7 +325,8 @@ def _shelf(folders: Sequence[Path] = ()) -> "Shelf":
         if not folder.is_dir():
             note(f"there is no folder {names.shown(str(folder))}")
     named = [*map(Path, current.model_folders), *folders]
-    return Shelf(library.here(named), Remembered(remembered_path()))
+    uses = inuse.here("tutti models")
+    return Shelf(library.here(named, uses=uses), Remembered(remembered_path()))
 
 
 def _local_cells(shelved: "Shelved", free: int) -> list[str]:
@@ -366,6 +379,6 @@ def remove(arguments: argparse.Namespace) -> int:
         )
     model = renamed[0] if renamed else library.called((one.model for one in found), arguments.name)
     one = next(one for one in found if one.model is model)
-    freed = shelf.remove(one)
+    freed = shelf.remove(one, forced=arguments.force)
     say(f"removed {one.name}: {words.size(freed)} are free again")
     return DONE

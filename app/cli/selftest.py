@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from app import log, paths
+from app import inuse, log, paths
 from app.chat.model_port import ModelHost
 from app.chat.model_state import ModelPhase
 from app.chat.models import ChatMessage, FinishReason, Role, Sampling, Usage
@@ -43,13 +43,15 @@ class Outcome:
 def run() -> int:
     """0 when it works; says one line either way."""
     from app.client.local import LocalModel
+    from app.client.means import Means
 
     log.start("selftest")
     try:
         path = paths.starter_model()
         if path is None:
             raise ModelError("The starter model is not installed.")
-        outcome = asyncio.run(two_chats(LocalModel(_load_params), str(path)))
+        model = LocalModel(_load_params, means=Means(uses=inuse.here("tutti selftest")))
+        outcome = asyncio.run(two_chats(model, str(path)))
     except AppError as error:
         note(f"selftest failed: {error}")
         return 1

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from app import log, paths
+from app import inuse, log, paths
 from app.chat.model_port import ModelHost
 from app.chat.model_state import AdviceKind, ModelPhase, ModelState
 from app.chat.ports import Generator
@@ -167,19 +167,28 @@ async def _run(
     from app.client.ensemble import Ensemble
     from app.client.loading import MakeRoom
     from app.client.local import LocalModel
+    from app.client.means import Means
     from app.client.memories import Memories
 
     planner = Planner()
     remembered = Remembered(remembered_path())
     overrides = Overrides(templates_dir())
-    checked = trust.here(lenient=bool(arguments.load_unproven))
+    uses = inuse.here("tutti serve")
+    checked = trust.here(lenient=bool(arguments.load_unproven), uses=uses)
 
     def params(path: str) -> LoadParams:
         return planned(arguments, planner, path, models.beside(path), own_choice(remembered, path))
 
     def make(path: str, memories: Memories, _make_room: MakeRoom) -> LocalModel:
         # No model that was asked for is given up for another.
-        return LocalModel(params, path=path, memories=memories, overrides=overrides, trust=checked)
+        return LocalModel(
+            params,
+            path=path,
+            memories=memories,
+            overrides=overrides,
+            trust=checked,
+            means=Means(uses=uses),
+        )
 
     models = Ensemble(make, _asked_for, most=len(paths), kept=[str(path) for path in paths])
 

@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable
 
 from app.client.child import OnProgress
 from app.client.load_failure import Failure
+from app.client.means import Means
 from app.client.own_template import OwnTemplate, own_template
-from app.client.pair import Means, Pair
+from app.client.pair import Pair
 from app.client.trust import Trust
 from app.client.written import Written
 from app.errors import AppError

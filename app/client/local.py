@@ -22,8 +22,9 @@ from app.client.idle import IdleWatch
 from app.client.listening import listening, more
 from app.client.load_failure import FAILED, Failure
 from app.client.loading import Loader, LoadParamsOf, MakeRoom
+from app.client.means import MEANS, Means
 from app.client.memories import Memories
-from app.client.pair import MEANS, Means, Pair
+from app.client.pair import Pair
 from app.client.prompt_format import LocalPromptFormat
 from app.client.rotation import Place, Rotation
 from app.client.status import engine_status, loading, ready, unloaded

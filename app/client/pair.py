@@ -5,21 +5,20 @@ Either is replaced when it dies, and the other stays.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from app.chat.models import ChatMessage, Role
 from app.chat.ports import Ended, Measured, Request
 from app.client import fitting
 from app.client.answer import Answer
 from app.client.breakers import Breakers, long_breakers
-from app.client.child import OnProgress, Spawn, engine_child, text_child
-from app.client.clock import Clock, LoopClock
+from app.client.child import OnProgress
 from app.client.engine import EngineClient
+from app.client.means import Means
 from app.client.own_template import NO_TEMPLATE, OwnTemplate
-from app.client.recovery import DELAYS, Recovery
+from app.client.recovery import Recovery
 from app.client.stream import EngineStream
 from app.client.text import TextClient
-from app.client.text_job import Deadline
 from app.client.voice import Voice
 from app.client.warmth import Warmth
 from app.client.written import Written, with_calls
@@ -61,21 +60,6 @@ _NEXT = ChatLine(Role.USER.value, "x")
 """Stands for the message that the user is still typing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What a model is run with: the two kinds of child, the clock, the deadline of the text worker, and the pauses
-    before a dead engine is started again."""
-
-    engine: Spawn = engine_child
-    text: Spawn = text_child
-    clock: Clock = field(default_factory=LoopClock)
-    deadline: Deadline = field(default_factory=Deadline)
-    delays: tuple[float, ...] = DELAYS
-
-
-MEANS = Means()
-
-
 class Pair:
     """Load it once, stop it once.  `on_change` tells of the engine: `engine.serving` and `engine.over` say what."""
 
@@ -88,6 +72,7 @@ class Pair:
         own: OwnTemplate = NO_TEMPLATE,
     ) -> None:
         self._params = params
+        self._use = means.uses.use(params.path) if means.uses is not None else None
         self._on_change = on_change
         self._written = written
         self._notes: dict[str, None] = dict.fromkeys(own.notes)
@@ -140,6 +125,8 @@ class Pair:
 
     async def load(self, on_progress: OnProgress) -> None:
         """Raises AppError with the reason where one of the two fails; `stop` is to be called then too."""
+        if self._use is not None:
+            await asyncio.to_thread(self._use.begin)
         loaded, greeting = await asyncio.gather(
             self.engine.load(self._params, on_progress), self.text.load(_ignore)
         )
@@ -331,6 +318,8 @@ class Pair:
         """End both processes; returns when they are gone."""
         self.end(FinishReason.ERROR, "The model was unloaded.")
         await asyncio.gather(self.engine.stop(), self.text.stop())
+        if self._use is not None:
+            await asyncio.to_thread(self._use.end)
 
     @property
     def _facts(self) -> tuple[VocabularyLoaded, Voice, Breakers]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
+from app.client.same_vocabulary import SameVocabulary
 from app.client.text_job import Job
 from app.errors import AppError, EngineDied, TextError
 from app.wire import LoadParams, Message, Progress, TextReply, VocabularyLoaded
@@ -28,7 +29,10 @@ class TextServer:
         *,
         clock: Clock,
         on_death: Callable[["TextServer"], None],
+        same: SameVocabulary,
     ) -> None:
+        """`same` is shared by all workers of one model."""
+        self._same = same
         self.params = params
         self.job: Job | None = None
         self.ready = False
@@ -43,12 +47,12 @@ class TextServer:
         worker = self._worker = self._spawn(self._heard, self._died)
         try:
             loaded = await worker.load(self.params, on_progress)
+            if not isinstance(loaded, VocabularyLoaded):
+                raise TextError("The text worker did not load a vocabulary.")
+            self._same.check(loaded)
         except AppError:
             await self.stop()
             raise
-        if not isinstance(loaded, VocabularyLoaded):
-            await self.stop()
-            raise TextError("The text worker did not load a vocabulary.")
         self.ready = self._worker is not None
         return loaded
 

@@ -17,6 +17,7 @@ from functools import partial
 
 from app.client.child import OnProgress, Spawn
 from app.client.clock import Clock, Timer
+from app.client.same_vocabulary import SameVocabulary
 from app.client.text_job import Job
 from app.client.text_server import TextServer
 from app.errors import AppError, TextError
@@ -49,8 +50,9 @@ class Texts:
 
     def __init__(self, spawn: Spawn, params: LoadParams, *, clock: Clock) -> None:
         self._clock = clock
-        self._make = partial(_Second, spawn, clock=clock, on_death=self._died)
-        self._first = TextServer(spawn, params, clock=clock, on_death=self._died)
+        same = SameVocabulary()
+        self._make = partial(_Second, spawn, clock=clock, on_death=self._died, same=same)
+        self._first = TextServer(spawn, params, clock=clock, on_death=self._died, same=same)
         self._first_is_slow = False
         self._second: _Second | None = None
         self._servers: list[TextServer] = [self._first]

@@ -8,6 +8,8 @@ process.
 
 import asyncio
 from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from app.client.child import OnProgress, Spawn, trial_child
 from app.client.clock import Clock, LoopClock
 from app.client.trial import examine
 from app.errors import EngineError, ModelError, Unproven
+from app.inuse import Uses
 from app.verdict import CHECKING, Verdict
 from app.verdicts import Identity, Verdicts, identify, verdicts_path
 from app.wire import Progress
@@ -31,8 +34,11 @@ class Trust:
         *,
         clock: Clock | None = None,
         lenient: bool = False,
+        uses: Uses | None = None,
     ) -> None:
+        """`uses` is where others are told that a file is being checked."""
         self._verdicts = verdicts
+        self._uses = uses
         self._spawn = spawn
         self._clock: Clock = clock or LoopClock()
         self._lenient = lenient
@@ -66,7 +72,8 @@ class Trust:
     async def _examined(self, identity: Identity, path: str, on_progress: OnProgress) -> Verdict:
         on_progress(Progress(0.0, CHECKING))
         try:
-            found = await examine(Path(path), self._spawn, self._clock, on_progress)
+            async with self._in_use(path):
+                found = await examine(Path(path), self._spawn, self._clock, on_progress)
         except OSError as error:
             raise _unreadable(path, error) from error
         except EngineError as error:
@@ -76,10 +83,22 @@ class Trust:
         await asyncio.to_thread(self._verdicts.put, identity, found)
         return found
 
+    @asynccontextmanager
+    async def _in_use(self, path: str) -> AsyncIterator[None]:
+        if self._uses is None:
+            yield
+            return
+        use = self._uses.use(path)
+        try:
+            await asyncio.to_thread(use.begin)
+            yield
+        finally:
+            await asyncio.to_thread(use.end)
 
-def here(*, lenient: bool = False) -> Trust:
+
+def here(*, lenient: bool = False, uses: Uses | None = None) -> Trust:
     """That of this user: what was found lies in the data folder."""
-    return Trust(Verdicts(verdicts_path()), lenient=lenient)
+    return Trust(Verdicts(verdicts_path()), lenient=lenient, uses=uses)
 
 
 async def _identified(path: str) -> Identity:

@@ -8,7 +8,7 @@ from app.errors import HubError, HubProblem
 from app.hub import names
 from app.hub.remote import RemoteFile
 
-_RANGE = re.compile(r"bytes\s+([0-9]+)-([0-9]+)/([0-9]+|\*)", re.IGNORECASE)
+_RANGE = re.compile(r"bytes\s+([0-9]{1,19})-([0-9]{1,19})/([0-9]{1,19}|\*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from app.hub.listing import Found, Page, Query, Repository
 from app.hub.names import Kind
 from app.hub.offers import Listed, offers
 
-_PAGE = 30
+_PAGE, _MOST_ROWS = 30, 100
+"""Repositories that are asked for at a time, and what is taken of an answer that has more."""
 _MOST_PAGES = 50
 _MOST_CARD = 1_000_000
 _EXPAND = ("gguf", "downloads", "likes", "gated", "lastModified", "tags", "pipeline_tag", "private")
@@ -45,7 +46,7 @@ class Catalog:
         rows = answer.json(self._access)
         if not isinstance(rows, list):
             raise self._nonsense()
-        found = [self._found(row) for row in rows]
+        found = [self._found(row) for row in rows[:_MOST_ROWS]]
         return Page(tuple(one for one in found if one is not None), answer.next_page)
 
     def repository(self, repo: str, revision: str = "") -> Repository:
@@ -145,7 +146,7 @@ def _about(info: ModelInfo) -> Found:
 
 
 def _number(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+    return value if names.is_count(value) else 0
 
 
 def _listed(raw: object) -> Listed | None:
@@ -158,6 +159,6 @@ def _listed(raw: object) -> Listed | None:
         return None
     digest = names.digest(file.lfs.sha256 if file.lfs is not None else file.blob_id)
     path, size = raw.get("path"), raw.get("size")
-    if not isinstance(path, str) or not isinstance(size, int) or size < 0:
+    if not isinstance(path, str) or not names.is_count(size):
         return None
     return Listed(path, size, digest)

@@ -9,6 +9,8 @@ from app.hub.words import size
 
 _RESERVE = 1_000_000_000
 _RESERVE_SHARE = 50
+_OPEN_ELSEWHERE = {32, 33, 1224}
+"""What Windows calls a file that somebody has open, locked or mapped."""
 
 
 def check_room(folder: Path, needed: int) -> None:
@@ -36,6 +38,9 @@ def told(error: OSError, folder: Path) -> HubError:
     elif error.errno == errno.EFBIG:
         what = f"A file of this size is not allowed in {folder}."
         remedy = "Set TUTTI_MODELS_DIR to a disk that takes large files."
+    elif getattr(error, "winerror", 0) in _OPEN_ELSEWHERE:
+        what = f"A file in {folder} is open in another program, so that this system neither removes nor replaces it."
+        remedy = "Close it there, then try again."
     elif error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         what = f"Nothing can be written in {folder}."
         remedy = "Set TUTTI_MODELS_DIR to a folder of your own."

@@ -97,7 +97,7 @@ class Download:
                 with self._lock:
                     self._before += file.size
                     self._progress = Progress(Phase.PROVING, 0, 0)
-            self._publish(known)
+            self._publish()
         finally:
             line.close()
         return self._target(self._model.files[0])
@@ -145,8 +145,13 @@ class Download:
         )
         disk.check_room(self._root, missing + rest + self._others())
 
-    def _publish(self, known: dict[str, Receipt]) -> None:
+    def _publish(self) -> None:
         """The receipts first: they count only for files of that size and time, so a crash in between is harmless."""
+        with receipts.CHANGING:
+            self._put_in_place(receipts.load(self._root))
+
+    def _put_in_place(self, known: dict[str, Receipt]) -> None:
+        """`known` as of now: other files of the repository may have come since this download began."""
         fresh = [file for file in self._model.files if not self._is_there(file, known)]
         try:
             for file in fresh:
@@ -159,8 +164,7 @@ class Download:
         for file in fresh:
             part.publish(self._target(file), file)
         for file in self._model.files:
-            for stray in part.strays(self._target(file)):
-                stray.unlink(missing_ok=True)
+            part.remove_strays(self._target(file))
 
     def _is_there(self, file: RemoteFile, known: dict[str, Receipt]) -> bool:
         receipt = known.get(str(file.local))

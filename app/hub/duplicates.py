@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from app import plainfile
 from app.hub.library import LocalModel
 
 _CHUNK = 1 << 20
@@ -73,7 +74,7 @@ def _remembered(path: Path, tell: Tell, known: dict[tuple[str, int, int], str]) 
 
 def _sha256(path: Path, tell: Tell) -> str:
     whole = hashlib.sha256()
-    with path.open("rb") as file:
+    with plainfile.opened(path) as file:
         while data := file.read(_CHUNK):
             whole.update(data)
             tell(len(data))

@@ -191,8 +191,13 @@ def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _rate_limit(headers: Mapping[str, str]) -> float | None:
-    limit = parse_ratelimit_headers(headers)
-    return float(limit.reset_in_seconds) if limit is not None and not limit.remaining else None
+    try:
+        limit = parse_ratelimit_headers(headers)
+    except ValueError:
+        return None  # a number of more digits than Python reads
+    if limit is None or limit.remaining:
+        return None
+    return float(min(limit.reset_in_seconds, _LONGEST_WAIT))
 
 
 # --- no answer -----------------------------------------------------------------------------------------------

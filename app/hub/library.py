@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app import paths
-from app.errors import ModelError
+from app.errors import InUse, ModelError
 from app.hub import details, disk, names, places, receipts, shelves
 from app.hub.details import Details
 from app.hub.names import Kind
 from app.hub.places import Layout, Place
 from app.hub.shelves import Found
+from app.inuse import Uses
 from app.sizing import extent
 from app.sizing.footprint import Footprint, footprint
 from app.sizing.header import Header, read_header
@@ -62,10 +63,16 @@ class Library:
     """May be used by several threads."""
 
     def __init__(
-        self, own: Path, others: Iterable[Place] = (), verdicts: Verdicts | None = None
+        self,
+        own: Path,
+        others: Iterable[Place] = (),
+        verdicts: Verdicts | None = None,
+        uses: Uses | None = None,
     ) -> None:
-        """`own` is the folder that this app fetches into; `verdicts` know what did not pass its check."""
+        """`own` is the folder that this app fetches into; `verdicts` know what did not pass its check, `uses` what other
+        processes have open."""
         self._verdicts = verdicts
+        self._uses = uses
         self._own = own
         self._first = [Place("Tutti", own, Layout.OWN)]
         self._others: list[Place] = []
@@ -156,10 +163,11 @@ class Library:
         known = receipt is not None and receipts.holds(receipt, path) and len(receipt.digest) == 64
         return receipt.digest if known and receipt is not None else ""
 
-    def remove(self, model: LocalModel, *, agreed: bool = False) -> int:
+    def remove(self, model: LocalModel, *, agreed: bool = False, forced: bool = False) -> int:
         """Delete all its files; gives the bytes that are free now.  Raises ModelError, HubError.
 
-        What lies in a folder of the user's goes only when they have `agreed` to just that.
+        What lies in a folder of the user's goes only when they have `agreed` to just that, and what another process has
+        open (InUse) only when it is `forced`.
         """
         if not (model.removable or (model.named and agreed)):
             if model.named:
@@ -171,6 +179,12 @@ class Library:
             raise ModelError(
                 f"“{model.name}” lies in {model.place.path} and belongs to another program ({model.place.name}).",
                 "Remove it there.",
+            )
+        users = self._uses.others(model.files) if self._uses is not None and not forced else ()
+        if users:
+            raise InUse(
+                f"“{model.name}” is in use by {' and '.join(map(str, users))}.",
+                "End that first; removed all the same, it cannot be loaded there again.",
             )
         freed = 0
         for path in model.files:
@@ -191,18 +205,26 @@ class Library:
         root = self._own.joinpath(*parts[:2])
         if len(parts) > 2:
             gone = {path.relative_to(root).as_posix() for path in model.files}
-            kept = {name: one for name, one in receipts.load(root).items() if name not in gone}
-            receipts.save(root, kept)
+            with receipts.CHANGING:
+                kept = {name: one for name, one in receipts.load(root).items() if name not in gone}
+                receipts.save(root, kept)
         disk.remove_empty(model.path.parent, self._own)
 
 
-def here(folders: Iterable[Path] = (), environment: Mapping[str, str] = os.environ) -> Library:
+def here(
+    folders: Iterable[Path] = (),
+    environment: Mapping[str, str] = os.environ,
+    uses: Uses | None = None,
+) -> Library:
     """The library of this machine; `folders` are those that the user names."""
     starter = paths.starter_model()
     own = paths.models_dir()
     with_app = [Place("with Tutti", starter, Layout.STARTER)] if starter else []
     shelf = Library(
-        own, [*with_app, *places.known_places(environment, Path.home())], Verdicts(verdicts_path())
+        own,
+        [*with_app, *places.known_places(environment, Path.home())],
+        Verdicts(verdicts_path()),
+        uses,
     )
     shelf.look_in(folders)
     return shelf

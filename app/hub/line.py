@@ -27,12 +27,20 @@ from app.hub.access import Access, headers
 
 _TALKERS = ("httpx2", "httpcore2")
 """They log addresses and headers; the address that a hub redirects to is a key to the file."""
-_MOST_JSON = 64_000_000
-_MOST_REFUSAL = 65_536
+_MOST_JSON = 8_000_000
+"""Bytes of an answer that is read as a whole: while Python reads it, the window stands still."""
+_OF_THE_BODY = {b"content-encoding", b"content-length", b"transfer-encoding"}
 _MOST_REDIRECTS = 8
 
 
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+_WRONG = (httpx2.HTTPError, httpx2.InvalidURL, HFValidationError, UnicodeError)
+"""What an answer may do to the client; the last for a redirect to a host whose name cannot be one."""
+
+_STUMBLES = (ValueError, OverflowError)
+"""What the hub's library does over numbers in headers of a refusal that are none."""
 
 
 class Cut(Exception):
@@ -148,14 +156,26 @@ class Line:
                 extensions={"trace": self._trace},
             ) as response:
                 if response.status_code not in fine:
-                    _refuse(response)
+                    self._refuse(response)
                 yield response
-        except (httpx2.HTTPError, httpx2.InvalidURL, HFValidationError, OSError) as error:
+        except (*_WRONG, OSError) as error:
             if self._is_cut:
                 raise Cut from error
             if isinstance(error, OSError) and not isinstance(error, httpx2.HTTPError | ConnectionError):  # fmt: skip
                 raise
             raise failures.told(error, self._access, repo) from error
+
+    def _refuse(self, response: httpx2.Response) -> None:
+        """Raise what the status and the words of the hub mean."""
+        if response.status_code < 400:
+            return
+        # The body is a stranger's words, of which none are shown.
+        kept = [(k, v) for k, v in response.headers.raw if k.lower() not in _OF_THE_BODY]
+        status, asked = response.status_code, response.request
+        try:
+            hf_raise_for_status(httpx2.Response(status, headers=kept, request=asked))
+        except _STUMBLES:
+            hf_raise_for_status(httpx2.Response(status, request=asked))
 
     def _next_page(self, response: httpx2.Response) -> str:
         """A page of another origin is not followed: the token would go there."""
@@ -185,19 +205,6 @@ def _shut_down(one: socket.socket) -> None:
     # Unbound: the method of a TLS socket would change the state under the reader's feet.
     with contextlib.suppress(OSError):
         socket.socket.shutdown(one, socket.SHUT_RDWR)
-
-
-def _refuse(response: httpx2.Response) -> None:
-    if response.status_code < 400:
-        return
-    # The body is a stranger's: bounded, and as it is.
-    content = _bounded(response, _MOST_REFUSAL)
-    kept = {k: v for k, v in response.headers.items() if k not in {"content-encoding", "content-length", "transfer-encoding"}}  # fmt: skip
-    hf_raise_for_status(
-        httpx2.Response(
-            response.status_code, headers=kept, content=content, request=response.request
-        )
-    )
 
 
 def _bounded(response: httpx2.Response, most: int) -> bytes:

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
+from typing import TypeGuard
 from urllib.parse import unquote, urlsplit
 
 from app.errors import HubError, HubProblem
@@ -21,8 +22,11 @@ _QUANTISATION = re.compile(
 )
 _NO_OWNERS = {"api", "collections", "datasets", "docs", "papers", "settings", "spaces"}
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
-_UNSAFE = re.compile(r'[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069<>:"|?*\\]')
+_UNSAFE = re.compile(
+    r'[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff<>:"|?*\\]'
+)
 _MOST_NAME_BYTES = 200
+_ENDLESS = 1 << 60
 _DIGEST = re.compile(r"[0-9a-f]{64}|[0-9a-f]{40}")
 
 
@@ -153,6 +157,11 @@ def digest(text: str | None) -> str:
     """A SHA-256 (64 digits) or a git blob's SHA-1 (40) out of an entity tag; "" where there is neither."""
     bare = (text or "").strip().removeprefix("W/").strip('"').lower()
     return bare if _DIGEST.fullmatch(bare) else ""
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether a stranger's number can be that of bytes, parameters or downloads: JSON knows no bounds."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _ENDLESS
 
 
 def is_gguf(name: str) -> bool:

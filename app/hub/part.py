@@ -27,6 +27,9 @@ from app.hub.remote import RemoteFile
 Tell = Callable[[int], None]
 """Called with the bytes looked at so far; may raise, to stop."""
 
+_UNLINKS_OPEN = os.name == "posix"
+"""Whether a file goes that is open: it then goes while its journal is locked, so that nobody begins meanwhile."""
+
 _sync_data = getattr(os, "fdatasync", os.fsync)
 
 
@@ -128,7 +131,9 @@ class PartFile:
         return record is not None and record.crc == zlib.crc32(block.data)
 
     def sync(self) -> None:
-        """Down to the disk, the bytes before the journal."""
+        """Down to the disk, the bytes before the journal; nothing after `discard`."""
+        if self._part.closed:
+            return
         try:
             _sync_data(self._part.fileno())
             _sync_data(self._journal.fileno())
@@ -156,8 +161,11 @@ class PartFile:
             raise disk.told(error, self._target.parent) from error
 
     def discard(self) -> None:
-        """Remove both files; to be called inside the `with` block."""
-        remove(self._target, self._file)
+        """Remove both files; to be called inside the `with` block, as the last."""
+        if not _UNLINKS_OPEN:
+            self._part.close()
+            self._journal.close()
+        _unlink(self.path)
 
 
 def part_path(target: Path, file: RemoteFile) -> Path:
@@ -169,13 +177,31 @@ def _journal_path(part: Path) -> Path:
 
 
 def remove(target: Path, file: RemoteFile) -> None:
-    """Remove what there is of the part of `file`."""
-    part = part_path(target, file)
+    """Remove what there is of the part of `file`, but where another Tutti is bringing it."""
+    _remove_free(part_path(target, file))
+
+
+def _remove_free(part: Path) -> None:
+    try:
+        with _journal_path(part).open("r+b", buffering=0) as journal_file:
+            if not lock(journal_file):
+                return
+            if _UNLINKS_OPEN:
+                _unlink(part)
+        if not _UNLINKS_OPEN:
+            _unlink(part)
+    except FileNotFoundError:
+        _unlink(part)  # without a journal nobody has begun, and what lies there is worth nothing
+    except OSError as error:
+        raise disk.told(error, part.parent) from error
+
+
+def _unlink(part: Path) -> None:
     try:
         part.unlink(missing_ok=True)
         _journal_path(part).unlink(missing_ok=True)
     except OSError as error:
-        raise disk.told(error, target.parent) from error
+        raise disk.told(error, part.parent) from error
 
 
 def written_bytes(target: Path, file: RemoteFile) -> int:
@@ -202,11 +228,13 @@ def publish(target: Path, file: RemoteFile) -> None:
         raise disk.told(error, target.parent) from error
 
 
-def strays(target: Path) -> list[Path]:
-    """Parts and journals that were begun for the same place, whatever their content."""
+def remove_strays(target: Path) -> None:
+    """Remove the parts that were begun for the same place, whatever their content, and that nobody is bringing now."""
     stray = re.compile(re.escape(target.name) + r"\.[0-9a-f]{8}\.part(\.journal)?")
     folder = target.parent
-    return sorted(path for path in folder.iterdir() if stray.fullmatch(path.name)) if folder.is_dir() else []  # fmt: skip
+    found = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    for name in {name.removesuffix(".journal") for name in found if stray.fullmatch(name)}:
+        _remove_free(folder / name)
 
 
 def _write_all(write: Callable[[memoryview], int | None], data: bytes) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from app import plainfile
+
 _MOST_POINTER = 4096
 
 
@@ -87,7 +89,7 @@ def _lm_studio_setting(places: list[Path]) -> list[Path]:
 
 def _small_text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with plainfile.opened(path) as file:
             return file.read(_MOST_POINTER * 16).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return ""

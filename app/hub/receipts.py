@@ -6,6 +6,7 @@ the SHA-256 without reading gigabytes, and whether the hub has something newer.
 
 import contextlib
 import json
+import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from app import privatefile
 
 _NAME = ".tutti.json"
 _MOST_BYTES = 4_000_000
+
+CHANGING = threading.Lock()
+"""To be held from `load` to `save`: two downloads of one repository may end at the same moment."""
 
 
 @dataclass(frozen=True, slots=True)

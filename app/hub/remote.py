@@ -65,7 +65,7 @@ def _file(raw: object) -> RemoteFile:
     if not isinstance(raw, dict):
         raise ValueError("not a file")  # noqa: TRY004 - one kind of error for a bad file, whatever is wrong in it
     size, digest = raw.get("size"), names.digest(_text(raw, "digest"))
-    if not isinstance(size, int) or isinstance(size, bool) or size < 0 or not digest:
+    if not names.is_count(size) or not digest:
         raise ValueError("not a file")
     return RemoteFile(_text(raw, "path"), size, digest)
 

@@ -79,13 +79,13 @@ class Shelf:
         """Call it so in Tutti; its file keeps its name, for others may look for it.  Raises StoreError."""
         self.remembered.rename(one.model.path, "" if name == one.model.name else name)
 
-    def remove(self, one: Shelved, *, agreed: bool = False) -> int:
+    def remove(self, one: Shelved, *, agreed: bool = False, forced: bool = False) -> int:
         """Delete its files, and what is remembered of it; gives the bytes that are free now.
 
-        What lies in a folder of the user's goes only when they have `agreed` to just that.  Raises ModelError,
-        HubError and StoreError.
+        What lies in a folder of the user's goes only when they have `agreed` to just that, and what another process has
+        open (InUse) only when it is `forced`.  Raises ModelError, HubError and StoreError.
         """
-        freed = self.library.remove(one.model, agreed=agreed)
+        freed = self.library.remove(one.model, agreed=agreed, forced=forced)
         self.remembered.forget(one.model.path)
         return freed
 

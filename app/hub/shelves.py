@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from app import modelfile
+from app import modelfile, plainfile
 from app.hub import names
 from app.hub.names import Part
 from app.hub.places import Layout, Place
@@ -113,7 +113,7 @@ def _short(name: str) -> str:
 def _blob(folder: Path, manifest: Path) -> Path | None:
     """The file of a manifest's model layer; None where there is none."""
     try:
-        with manifest.open("rb") as file:
+        with plainfile.opened(manifest) as file:
             raw = json.loads(file.read(_MOST_MANIFEST))
     except (OSError, ValueError, RecursionError):
         return None

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
+from app import plainfile
 from app.sizing.header import Header
 
 BLOCKS = {
@@ -65,7 +66,7 @@ def _needed(path: Path, header: Header) -> int:
     if header.tensors > _MOST_TENSORS:
         raise _DamagedError(f"{header.tensors:,} tensors")
     alignment = _alignment(header)
-    with path.open("rb") as file:
+    with plainfile.opened(path) as file:
         file.seek(header.end)
         tensors = [_tensor(file) for _ in range(header.tensors)]
         at = file.tell()

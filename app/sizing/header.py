@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from app import modelfile
+from app import modelfile, plainfile
 from app.errors import ModelError
 
 Value = int | float | bool | str
@@ -94,7 +94,7 @@ def read_header(path: Path) -> Header:
     """Raises ModelError where the file is not a GGUF file or its head is damaged."""
     modelfile.check(path)
     try:
-        with path.open("rb", buffering=1 << 20) as file:
+        with plainfile.opened(path, buffering=1 << 20) as file:
             return _Reader(file, path.stat().st_size).header()
     except (_DamagedError, OSError) as error:
         raise ModelError(

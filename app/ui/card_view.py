@@ -7,12 +7,13 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 
+from app.errors import harmless
 from app.ui import theme
 
 _LONGEST, _MOST_LINES, _MOST_CELLS = 10_000, 300, 400
 """Of what is shown.  Qt takes seconds for thousands of rows of a table or a list."""
 
-_FRONT = re.compile(r"\A\s*---\s*\n.*?\n---\s*(\n|\Z)", re.DOTALL)
+_RULE = re.compile(r"^---[ \t\r]*$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,2000}>")
 _PICTURE = re.compile(r"!\[([^\]\n]{0,200})\]\([^)\n]{0,2000}\)")
@@ -27,12 +28,20 @@ def readable(card: str) -> str:
 
     Takes up to a tenth of a second for a hostile one: not for the window's thread.
     """
-    text = _FRONT.sub("", card[: 4 * _LONGEST], count=1)
+    text = harmless(_behind_front(card.replace("\r\n", "\n"))[: 4 * _LONGEST])
     text = _COMMENT.sub("", text)
     text = _PICTURE.sub(lambda match: match[1], _TAG.sub("", text))
     whole = text.strip()
     cut = whole[: min(_LONGEST, _end(whole, "\n", _MOST_LINES), _end(whole, "|", _MOST_CELLS))]
     return cut if cut == whole else f"{cut}…"
+
+
+def _behind_front(card: str) -> str:
+    """Without the table of facts that stands before the words, between two rules; looked at once, however long it is."""
+    text = card.lstrip()
+    first = _RULE.match(text)
+    last = _RULE.search(text, first.end()) if first else None
+    return text[last.end() :] if last else text
 
 
 def _end(text: str, mark: str, most: int) -> int:

@@ -4,6 +4,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QSize
 from PySide6.QtGui import QColor, QFont, QPainter, QTextCharFormat, QTextLayout, QTextOption
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QListView,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -14,6 +15,19 @@ from app.ui import theme
 _BESIDE, _ABOVE = 11, 6
 """What the style leaves around the text of a row, px."""
 
+_MOST_AT_ONCE, _BATCH = 200, 50
+_MOST_HEIGHTS = 20_000
+
+
+def expect(view: QListView, rows: int) -> None:
+    """So many rows come now: where they are many they are laid out bit by bit, and seen when that is done, so that the
+    window does not stand still."""
+    bit_by_bit = rows > _MOST_AT_ONCE
+    view.setBatchSize(_BATCH)
+    view.setLayoutMode(
+        QListView.LayoutMode.Batched if bit_by_bit else QListView.LayoutMode.SinglePass
+    )
+
 
 class FactsPainter(QStyledItemDelegate):
     """Of the list that is its parent; the first line of a row's text is its name."""
@@ -21,13 +35,27 @@ class FactsPainter(QStyledItemDelegate):
     def __init__(self, view: QAbstractItemView) -> None:
         super().__init__(view)
         self._view = view
+        self._heights: dict[tuple[str, int, str], float] = {}
+        """Of the text of rows, by text, width and font: a list asks for all of them again whenever a row is added."""
+
+    @classmethod
+    def paint_rows_of(cls, view: QListView) -> None:
+        """From now on."""
+        view.setWordWrap(True)
+        view.setItemDelegate(cls(view))
 
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
-        full = self._full(option, index)
-        layout = self._laid_out(full, full.text, self._view.viewport().width())
-        height = layout.boundingRect().height()
+        text = str(index.data() or "")
+        key = text, self._view.viewport().width(), option.font.key()
+        height = self._heights.get(key)
+        if height is None:
+            if len(self._heights) >= _MOST_HEIGHTS:
+                self._heights.clear()
+            full = self._full(option, index)
+            height = self._laid_out(full, full.text, key[1]).boundingRect().height()
+            self._heights[key] = height
         return QSize(0, round(height) + 2 * theme.px(_ABOVE))
 
     def paint(

@@ -17,14 +17,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.errors import AppError
+from app.errors import AppError, InUse
 from app.hub import words
 from app.hub.fit import fit
 from app.hub.shelf import Shelf, Shelved, check_not_loaded
 from app.settings import Settings
 from app.sizing.machine import measure
 from app.ui import aio, theme
-from app.ui.facts_painter import FactsPainter
+from app.ui.facts_painter import FactsPainter, expect
 from app.ui.fields import Choice
 from app.ui.local_page import LocalPage
 from app.ui.plain import Label, one_line
@@ -82,8 +82,7 @@ class LibraryView(QWidget):
         self._list.setAccessibleName("Models on this computer")
         self._list.setFrameShape(QFrame.Shape.NoFrame)
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._list.setWordWrap(True)
-        self._list.setItemDelegate(FactsPainter(self._list))
+        FactsPainter.paint_rows_of(self._list)
         self._folders = _link("Folders…", "libraryFoldersButton", "Folders with models", self)
         self._stop = _link("Stop", "librarySameStop", "Stop looking for the same content", self)
         self._bar = QProgressBar(self)
@@ -195,6 +194,7 @@ class LibraryView(QWidget):
         self._shown = self._narrow()
         self._list.blockSignals(True)
         self._list.clear()
+        expect(self._list, len(self._shown))
         for one in self._shown:
             self._list.addItem(_item(one, self._loaded()))
         paths = [one.path for one in self._shown]
@@ -299,14 +299,17 @@ class LibraryView(QWidget):
         self.look()
 
     @aio.async_slot
-    async def _remove(self) -> None:
+    async def _remove(self, forced: bool) -> None:
         one = self.chosen
         if one is None:
             return
         try:
             check_not_loaded(one, self._loaded())
             # Whoever was asked about a folder of their own has agreed to just that.
-            await asyncio.to_thread(self._shelf.remove, one, agreed=True)
+            await asyncio.to_thread(self._shelf.remove, one, agreed=True, forced=forced)
+        except InUse as error:
+            if not self._is_over():
+                self.page.ask_again(one, str(error))
         except AppError as error:
             self._trouble = str(error)
         self.look()

@@ -27,12 +27,12 @@ _NOT_FOR_CHATS = {
 
 
 class LocalPage(QWidget):
-    """Emits what is wanted of the model in view."""
+    """Emits what is wanted of the model in view; `remove_wanted` carries whether others that use it shall not matter."""
 
     use_wanted = Signal()
     renamed = Signal(str)
     load_settings_wanted = Signal()
-    remove_wanted = Signal()
+    remove_wanted = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -148,19 +148,28 @@ class LocalPage(QWidget):
         if self._one is not None:
             self._question.ask(self._one)
 
+    def ask_again(self, one: Shelved, why: str) -> None:
+        """Ask whether it shall go all the same, where it is still in view."""
+        if self._one is not None and self._one.path == one.path:
+            self._question.ask_again(one, why)
+
     def _refused(self) -> None:
         self._remove.setFocus()
 
 
 class Removal(QFrame):
-    """The question whether a model shall really go: how large it is, and whose it is."""
+    """The question whether a model shall really go: how large it is, whose it is, and who uses it.
 
-    agreed = Signal()
+    `agreed` carries whether that was asked after others were found to use it.
+    """
+
+    agreed = Signal(bool)
     refused = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("removal")
+        self._again = False
         self._words = Label("", "body", self)
         self._words.setWordWrap(True)
         self._yes = QPushButton("Remove", self)
@@ -185,7 +194,7 @@ class Removal(QFrame):
         self.hide()
 
     def ask(self, one: Shelved) -> None:
-        """The keyboard is on what changes nothing."""
+        """The first time."""
         model = one.model
         freed = words.size(model.size)
         files = f"{len(model.files)} files" if len(model.files) > 1 else "its file"
@@ -194,8 +203,17 @@ class Removal(QFrame):
             "need it."
         )  # fmt: skip
         text = f"This deletes {files} from the disk for good, and frees {freed}.{whose}"
+        self._put(one, text, f"Remove {freed}", again=False)
+
+    def ask_again(self, one: Shelved, why: str) -> None:
+        """Once more, for this reason."""
+        self._put(one, why, "Remove all the same", again=True)
+
+    def _put(self, one: Shelved, text: str, yes: str, *, again: bool) -> None:
+        """The keyboard is on what changes nothing."""
+        self._again = again
         self._words.setText(text)
-        self._yes.setText(f"Remove {freed}")
+        self._yes.setText(yes)
         self._yes.setAccessibleName(f"Remove {one.name}. {text}")
         self._no.setAccessibleDescription(
             text
@@ -206,7 +224,7 @@ class Removal(QFrame):
 
     def _agree(self) -> None:
         self.hide()
-        self.agreed.emit()
+        self.agreed.emit(self._again)
 
     def _refuse(self) -> None:
         self.hide()

@@ -1,5 +1,7 @@
 """The page of one repository: what it is, which files it has with plain advice, and the button that downloads one."""
 
+from collections import Counter
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
@@ -18,7 +20,7 @@ from app.hub.offers import Offer, choose
 from app.hub.remote import RemoteModel
 from app.ui import theme
 from app.ui.card_view import CardView
-from app.ui.facts_painter import FactsPainter
+from app.ui.facts_painter import FactsPainter, expect
 from app.ui.plain import ElidedLabel, Label
 
 _OFFERS_HEIGHT = 150
@@ -47,8 +49,7 @@ class ModelPage(QWidget):
         self._offers.setFrameShape(QFrame.Shape.NoFrame)
         self._offers.setFixedHeight(theme.px(_OFFERS_HEIGHT))
         self._offers.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._offers.setWordWrap(True)
-        self._offers.setItemDelegate(FactsPainter(self._offers))
+        FactsPainter.paint_rows_of(self._offers)
         self._offers.currentRowChanged.connect(self._changed)
         self._button = QPushButton("Download", self)
         self._button.setObjectName("downloadButton")
@@ -101,8 +102,10 @@ class ModelPage(QWidget):
         self.card.show_text("")
         self._offers.blockSignals(True)
         self._offers.clear()
+        expect(self._offers, len(repository.offers))
+        known = Counter(offer.quantisation for offer in repository.offers)
         for offer in repository.offers:
-            self._offers.addItem(_item(offer))
+            self._offers.addItem(_item(offer, alone=known[offer.quantisation] == 1))
         self._offers.blockSignals(False)
         self._offers.setCurrentRow(_preferred(repository))
         self._arrange()
@@ -139,10 +142,13 @@ class ModelPage(QWidget):
             self.download_wanted.emit(model)
 
 
-def _item(offer: Offer) -> QListWidgetItem:
+def _item(offer: Offer, *, alone: bool) -> QListWidgetItem:
+    """`alone`: no other one has its quantisation, so that this is name enough."""
     model = offer.model
     parts = f", {len(model.files)} parts" if len(model.files) > 1 else ""
-    label = offer.quantisation or shown(model.title, 60)
+    name = shown(model.files[0].path, 60)
+    label = offer.quantisation if alone else f"{offer.quantisation}  ·  {name}"
+    label = label if offer.quantisation else name
     advice = f"incomplete: {offer.missing[0]} is missing" if offer.missing else offer.advice
     text = f"{label}  ·  {words.size(model.size)}{parts}" + (f"\n{advice}" if advice else "")
     item = QListWidgetItem(text)

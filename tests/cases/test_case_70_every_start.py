@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QPushButton
 
 from app.chat.model_state import ModelPhase
 from app.client.clock import LoopClock
-from app.client.pair import Means
+from app.client.means import Means
 from app.client.trial import examine
 from app.errors import EngineDied
 from app.store.conversations import database_path, open_store

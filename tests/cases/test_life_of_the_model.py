@@ -22,7 +22,7 @@ from app.chat.events import ChatEvent, TurnChanged, TurnState
 from app.chat.model_state import ModelPhase
 from app.chat.models import ChatMessage, Role, Status, TabState
 from app.client.ensemble import Ensemble
-from app.client.pair import Means
+from app.client.means import Means
 from app.settings import load as load_settings
 from app.settings import settings_path
 from tests.api.harness import chat

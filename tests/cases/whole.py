@@ -19,7 +19,7 @@ from app.chat.models import ChatMessage, Message, Role
 from app.chat.ports import Ended, Request, Text
 from app.client.child import Link, OnProgress, Spawn, engine_child, text_child
 from app.client.local import LocalModel
-from app.client.pair import Means
+from app.client.means import Means
 from app.client.process import OnDeath, OnMessage
 from app.client.text_job import Deadline
 from app.overrides import Overrides

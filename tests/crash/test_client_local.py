@@ -17,7 +17,7 @@ from app.chat.models import ChatMessage, Role
 from app.chat.ports import Ended, Event, Reading, Request, Text, Waiting
 from app.client.clock import Clock
 from app.client.local import LocalModel
-from app.client.pair import Means
+from app.client.means import Means
 from app.client.text import TextClient
 from app.dialogue import ChatLine
 from app.errors import TextError

@@ -70,6 +70,8 @@ class FakeHub:
     error: HubError | None = None
     card_text: str = ""
     gated: bool = False
+    more: tuple[Listed, ...] = ()
+    """Files of each repository beside the usual ones."""
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     host: str = "hub.example"
     endpoint: str = "https://hub.example"
@@ -100,6 +102,7 @@ class FakeHub:
             Listed("m-Q2_K.gguf", 10**9, "1" * 64),
             Listed("m-Q4_K_M.gguf", 2 * 10**9, "2" * 64),
             *(Listed(f"m-F16-{n:05d}-of-00002.gguf", 4 * 10**9, str(n) * 64) for n in (1, 2)),
+            *self.more,
         ]
         about = Found(repo, licence="mit", gated=self.gated, parameters=3 * 10**9, context=8192)
         return Repository(

@@ -23,6 +23,7 @@ from app.chat.model_state import ModelPhase
 from app.hub import places
 from app.hub.library import Library
 from app.hub.shelf import Shelf
+from app.inuse import Uses
 from app.remembered import LoadChoice, Remembered, remembered_path
 from app.settings import Settings
 from app.ui.folders_dialog import FoldersDialog
@@ -198,6 +199,38 @@ def test_removal_asks_first_and_says_how_large_and_whose_it_is(with_desk, own, m
             assert not path.exists()
 
     with_desk(scenario, sources=sources(library(own, mine)))
+
+
+def test_what_another_process_uses_is_asked_about_again(with_desk, own, tmp_path):
+    path = head(own / "m.gguf")
+    folder = tmp_path / "in-use"
+
+    async def scenario(desk):
+        dialog, rows = await on_this_computer(desk, 1)
+        remove, now = (
+            part(dialog, QPushButton, f"libraryRemove{name}") for name in ("Button", "Now")
+        )
+        question, keep = part(dialog, QWidget, "removal"), part(dialog, QPushButton, "libraryKeep")
+
+        async def ask():
+            desk.click(remove)
+            desk.click(now)
+            await until(lambda: "in use by tutti serve" in question.accessibleName())
+            assert question.isVisible()
+            assert keep.hasFocus()
+            assert now.text() == "Remove all the same"
+
+        with Uses(folder, "tutti serve").use(path):
+            await ask()
+            desk.click(keep)
+            assert not question.isVisible()
+            assert path.exists()
+            await ask()
+            desk.click(now)
+            await until(lambda: rows.count() == 0)
+        assert not path.exists()
+
+    with_desk(scenario, sources=sources(Library(own, uses=Uses(folder, "the window"))))
 
 
 def test_what_is_loaded_or_anothers_cannot_be_removed(with_desk, own, mine, tmp_path):

@@ -17,11 +17,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.errors import HubError, HubProblem
+from app.hub.offers import Listed
 from app.hub.standing import State
 from app.ui import theme
 from app.ui.card_view import CardView, readable
 from app.ui.download_list import DownloadRow
-from app.ui.facts_painter import FactsPainter
+from app.ui.facts_painter import FactsPainter, expect
 from tests.fakes import FakeModelHost
 from tests.gui.desk import turns_of_the_loop, until
 from tests.gui.hubs import FakeHub, sources
@@ -311,11 +312,46 @@ license: mit
 """
 
 
+def test_files_of_the_same_quantisation_are_told_apart(with_desk):
+    hub = FakeHub(more=(Listed("other/n-Q4_K_M.gguf", 3 * 10**9, "5" * 64),))
+
+    async def scenario(desk):
+        dialog = await opened(desk)
+        choose(part(dialog, QListWidget, "hubResults"), 0)
+        offers = part(dialog, QListWidget, "hubOffers")
+        await until(lambda: offers.count() == 4)
+        assert lines(offers) == [
+            "Q2_K  ·  1.0 GB",
+            "Q4_K_M  ·  m-Q4_K_M.gguf  ·  2.0 GB",
+            "Q4_K_M  ·  other/n-Q4_K_M.gguf  ·  3.0 GB",
+            "F16  ·  8.0 GB, 2 parts",
+        ]
+
+    with_desk(scenario, sources=sources(hub=hub))
+
+
+def test_a_long_list_is_laid_out_bit_by_bit(qtbot):
+    view = QListWidget()
+    qtbot.addWidget(view)
+    FactsPainter.paint_rows_of(view)
+    expect(view, 2000)
+    view.addItems([f"m-{number}\nsome facts" for number in range(2000)])
+    view.resize(300, 400)
+    view.show()
+    last = view.item(1999)
+    assert view.visualItemRect(view.item(0)).isValid()
+    assert not view.visualItemRect(last).isValid()
+    qtbot.waitUntil(lambda: view.visualItemRect(last).isValid())
+
+
 def test_a_card_is_read_without_facts_markup_and_pictures():
     text = readable(CARD)
     assert text.startswith("# Title")
     for absent in ("license", "<", "dev/zero", "dev/random", "hidden"):
         assert absent not in text
+    assert readable(f"---\nlicense: {'x' * 50_000}\n---\n# Title") == "# Title"
+    assert readable("\n--- \n# no end") == "--- \n# no end"
+    assert readable("a\r\nb \u202egpj.exe") == "a\nb \ufffdgpj.exe"
     assert len(readable("a" * 10**6)) <= 10_001
     assert readable("- a\n" * 5000).count("\n") <= 300
     assert readable("|a|b|\n|-|-|\n" + "|x|y|\n" * 3000).count("|") <= 400
@@ -362,6 +398,13 @@ def test_a_row_has_room_for_its_name_and_all_that_is_known(qtbot):
 def test_a_huge_or_broken_card_is_bounded(qtbot):
     view = CardView()
     qtbot.addWidget(view)
-    for card in ("---\n" * 10_000, "<" * 100_000, "![" * 50_000, "<!--" * 10_000, "[a](" * 20_000):
+    for card in (
+        "---\n" * 10_000,
+        "---" + "\n" * 40_000,
+        "<" * 100_000,
+        "![" * 50_000,
+        "<!--" * 10_000,
+        "[a](" * 20_000,
+    ):
         view.show_text(readable(card))
         assert len(view.toPlainText()) <= 10_001

@@ -1,5 +1,6 @@
 """Search and the files of a repository, against a hub that pages, and one that talks nonsense."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -75,6 +76,28 @@ def test_nonsense_is_named(hub: FakeHub, catalog: Catalog, body: bytes) -> None:
 def test_a_row_of_nonsense_is_left_out_and_the_others_stay(hub: FakeHub, catalog: Catalog, row: str) -> None:  # fmt: skip
     hub.raw = f'[{row}, {{"id": "o/good"}}]'.encode()
     assert [one.repo for one in catalog.search(Query()).found] == ["o/good"]
+
+
+ENDLESS = "1" + "0" * 400
+
+
+def test_numbers_without_end_are_as_if_the_hub_did_not_say_them(hub: FakeHub, catalog: Catalog) -> None:  # fmt: skip
+    facts = f'{{"total": {ENDLESS}, "context_length": {ENDLESS}}}'
+    hub.raw = f'[{{"id": "o/r", "downloads": {ENDLESS}, "likes": {ENDLESS}, "gguf": {facts}}}]'.encode()  # fmt: skip
+    (one,) = catalog.search(Query()).found
+    assert (one.downloads, one.likes, one.parameters, one.context) == (0, 0, 0, 0)
+
+
+def test_a_file_of_a_size_without_end_is_left_out(hub: FakeHub, catalog: Catalog) -> None:
+    hub.add("o/r", m_Q4_0__gguf=Content(MIB))
+    hub.repos["o/r"].files["n-Q4_0.gguf"] = huge = Content(0, sha256="a" * 64)
+    huge.size = int(ENDLESS)
+    assert [one.model.title for one in catalog.repository("o/r").offers] == ["m_Q4_0.gguf"]
+
+
+def test_of_a_page_that_is_far_longer_than_asked_for_not_all_is_taken(hub: FakeHub, catalog: Catalog) -> None:  # fmt: skip
+    hub.raw = json.dumps([{"id": f"o/m{number}"} for number in range(5000)]).encode()
+    assert len(catalog.search(Query()).found) == 100
 
 
 def test_one_row_for_a_split_model_and_none_for_what_is_no_chat_model(hub: FakeHub, catalog: Catalog) -> None:  # fmt: skip

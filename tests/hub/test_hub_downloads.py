@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import HubProblem
+from app.hub import receipts
 from app.hub.access import Access
 from app.hub.downloads import Downloads
 from app.hub.remote import RemoteModel
@@ -66,6 +67,72 @@ def test_two_at_once_and_the_rest_in_order(hub: FakeHub, find: Find, open_list: 
     downloads.cancel(keys[0])
     until(lambda: is_in(downloads, keys[2], State.DONE))
     assert keys[0] not in [one.key for one in downloads.rows()]
+
+
+def test_what_another_tutti_brings_stays_when_it_is_cancelled_here(
+    hub: FakeHub, models: Path, find: Find, open_list: Callable[[], Downloads]
+) -> None:
+    hub.add("o/r", m__gguf=Content(3 * MIB))
+    model = find()
+    hub.script = [Does(stall_after=2 * MIB)]
+    theirs, ours = open_list(), Downloads(models, Access(hub.endpoint), patience=FOR_EVER)
+    key = theirs.add(model)
+    until(lambda: row(theirs, key).standing.done >= MIB)
+    ours.add(model)
+    until(lambda: is_in(ours, key, State.FAILED))
+    error = row(ours, key).error
+    assert error is not None
+    assert error.problem is HubProblem.TAKEN
+    ours.cancel(key)
+    ours.close()
+    (part,) = models.rglob("*.part")
+    assert part.stat().st_size == 3 * MIB
+    theirs.pause(key)
+    theirs.resume(key)
+    until(lambda: is_in(theirs, key, State.DONE))
+    assert (models / "o" / "r" / "m.gguf").stat().st_size == 3 * MIB
+    assert (hub.bodies()[-1].first or 0) >= MIB
+
+
+def test_an_end_leaves_the_part_of_another_version_that_another_tutti_brings(
+    hub: FakeHub, models: Path, find: Find, open_list: Callable[[], Downloads]
+) -> None:
+    repo = hub.add("o/r", m__gguf=Content(3 * MIB))
+    old = find()
+    hub.script = [Does(stall_after=2 * MIB)]
+    theirs, ours = open_list(), Downloads(models, Access(hub.endpoint), patience=FOR_EVER)
+    key = theirs.add(old)
+    until(lambda: row(theirs, key).standing.done >= MIB)
+    repo.files["m.gguf"] = Content(3 * MIB, 1)
+    new = find()
+    assert new.key != key
+    ours.add(new)
+    until(lambda: is_in(ours, new.key, State.DONE))
+    ours.close()
+    assert [path.name for path in models.rglob("*.part")] == [
+        f"m.gguf.{old.files[0].digest[:8]}.part"
+    ]
+
+
+def test_of_two_files_of_a_repository_that_come_at_once_both_are_known(
+    hub: FakeHub, models: Path, find: Find, open_list: Callable[[], Downloads]
+) -> None:
+    hub.add("o/r", a__gguf=Content(2 * MIB), b__gguf=Content(MIB, 1))
+    other_is_there = threading.Event()
+
+    def wait() -> None:
+        other_is_there.wait()
+
+    hub.script = [Does(call_after=(MIB, wait))]
+    downloads = open_list()
+    first = downloads.add(find(wanted="a.gguf"))
+    until(hub.bodies)
+    second = downloads.add(find(wanted="b.gguf"))
+    until(lambda: is_in(downloads, second, State.DONE))
+    assert set(receipts.load(models / "o" / "r")) == {"b.gguf"}
+    other_is_there.set()
+    until(lambda: is_in(downloads, first, State.DONE))
+    assert set(receipts.load(models / "o" / "r")) == {"a.gguf", "b.gguf"}
 
 
 def test_cancel_and_the_same_again_at_once(hub: FakeHub, models: Path, find: Find, open_list: Callable[[], Downloads]) -> None:  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 import gguf
 import pytest
 
-from app.errors import ModelError
+from app.errors import InUse, ModelError
 from app.hub import duplicates, library, places
 from app.hub.access import Access
 from app.hub.download import Download
@@ -18,6 +18,7 @@ from app.hub.library import Library, LocalModel
 from app.hub.names import Kind
 from app.hub.places import Layout, Place
 from app.hub.remote import RemoteModel
+from app.inuse import Uses
 from app.sizing.extent import BLOCKS
 from app.verdict import SOUND, Finding, Verdict
 from app.verdicts import Verdicts, identify
@@ -248,6 +249,44 @@ def test_what_was_downloaded_has_its_hash_and_is_removed_whole(hub: FakeHub, own
     Download(find(), own, Access(hub.endpoint)).run()
     one.path.write_bytes(talker.read_bytes() + b"x")
     assert shelf.scan()[0].digest == ""
+
+
+def test_what_another_process_uses_is_removed_only_when_forced(tmp_path: Path, own: Path, talker: Path) -> None:  # fmt: skip
+    shutil.copy(talker, own / "m.gguf")
+    shutil.copy(talker, own / "n.gguf")
+    shelf = Library(own, uses=Uses(tmp_path / "in-use", "the window"))
+    found = by_name(shelf.scan())
+    with Uses(tmp_path / "in-use", "tutti serve").use(own / "m.gguf"):
+        with pytest.raises(InUse, match=rf"in use by tutti serve \(process {os.getpid()}\)"):
+            shelf.remove(found["m"])
+        assert found["m"].path.exists()
+        assert shelf.remove(found["n"]) == talker.stat().st_size
+        assert shelf.remove(found["m"], forced=True) == talker.stat().st_size
+    assert list(own.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are not files here")
+def test_what_only_looks_like_a_file_is_not_waited_for(tmp_path: Path, own: Path) -> None:
+    pipe = own / "pipe.gguf"
+    os.mkfifo(pipe)
+    (own / "zero.gguf").symlink_to("/dev/zero")
+    (own / "loop.gguf").symlink_to(own / "loop.gguf")
+    (own / "nowhere.gguf").symlink_to(own / "nothing")
+    (own / "folder.gguf").mkdir()
+    store = tmp_path / "ollama"
+    (store / "blobs").mkdir(parents=True)
+    (store / "manifests").mkdir()
+    os.mkfifo(store / "manifests" / "latest")
+    writers = [os.open(path, os.O_RDWR) for path in (pipe, store / "manifests" / "latest")]
+    try:
+        for writer in writers:  # something to read, so that who opens them does not wait for ever
+            os.write(writer, (b"GGUF\x03\0\0\0" + bytes(56)) * 1000)
+        found = by_name(Library(own, places.named([store])).scan())
+    finally:
+        for writer in writers:
+            os.close(writer)
+    assert sorted(found) == ["pipe", "zero"]
+    assert all("a pipe, a device or a folder" in one.problem for one in found.values())
 
 
 def test_a_name_that_means_several_or_none_says_so(own: Path, talker: Path) -> None:

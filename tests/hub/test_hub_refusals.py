@@ -14,10 +14,12 @@ import pytest
 from app.errors import HubError, HubProblem
 from app.hub import access, failures
 from app.hub.access import Access
+from app.hub.answer import judge
 from app.hub.catalog import Catalog
 from app.hub.download import Download
 from app.hub.line import Cut, Waits
 from app.hub.listing import Query
+from app.hub.remote import RemoteFile
 from app.hub.transfer import Patience
 from tests.fake_hub import MIB, Content, FakeHub
 from tests.hub.conftest import until
@@ -73,6 +75,42 @@ def test_each_refusal_has_words_of_its_own(
         assert error.page == f"{hub.endpoint}/o/r"
     if "Retry-After" in headers:
         assert error.wait == float(headers["Retry-After"])
+
+
+NINES = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body", "problem"),
+    [
+        (400, {}, b"[" * 60_000, HubProblem.PROTOCOL),
+        (500, {}, b'{"a":' * 9000, HubProblem.DOWN),
+        (403, {"X-Error-Code": "GatedRepo", "X-Id": "\xff"}, b"[" * 60_000, HubProblem.GATED),
+        (404, {"Content-Range": "\xd9\xa1"}, b"", HubProblem.NOT_FOUND),
+        (429, {"RateLimit": f'"api";r=0;t={NINES}'}, b"", HubProblem.BUSY),
+        (429, {"RateLimit": f'"api";r=0;t=1{"0" * 400}'}, b"", HubProblem.BUSY),
+        (503, {"RateLimit": f'"api";r=0;t={NINES}', "RateLimit-Policy": f"q={NINES}"}, b"", HubProblem.DOWN),
+        (429, {"Retry-After": NINES}, b"", HubProblem.BUSY),
+    ],
+)  # fmt: skip
+def test_a_refusal_that_is_nonsense_is_still_one(
+    hub: FakeHub, status: int, headers: dict[str, str], body: bytes, problem: HubProblem
+) -> None:
+    hub.refuse, hub.refusal = (status, headers), body
+    assert refused(Access(hub.endpoint)).problem is problem
+
+
+def test_a_redirect_to_a_host_that_cannot_be_is_named(hub: FakeHub) -> None:
+    hub.sends_to = f"http://{'a' * 300}/"
+    catalog = Catalog(Access(hub.endpoint), FAST)
+    with pytest.raises(HubError, match="makes no sense"), contextlib.closing(catalog):
+        catalog.search(Query())
+
+
+@pytest.mark.parametrize("given", [f"bytes 0-{NINES}/9", f"bytes {NINES}-9/9", f"bytes 0-9/{NINES}"])  # fmt: skip
+def test_a_range_of_numbers_without_end_is_another_one(given: str) -> None:
+    with pytest.raises(HubError):
+        judge(RemoteFile("m.gguf", 10, "a" * 64), 0, 9, 206, {"content-range": given}, [])
 
 
 def test_a_closed_port_is_told_as_a_network_that_is_not_there() -> None:

@@ -35,7 +35,7 @@ def test_a_file_stays_below_its_folder_on_every_system(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["../x.gguf", "/etc/x", "a/../../x", "C:\\x", "C:x", "\\\\host\\share\\x", "a//b", "", "a/.", "con.gguf",
-     "a/NUL", "x.gguf ", "x.", "a\0b", "a\nb", "\u202efugg.x", "x" * 300],
+     "a/NUL", "x.gguf ", "x.", "a\0b", "a\nb", "\u202efugg.x", "x" * 300, "\ud800.gguf"],
 )  # fmt: skip
 def test_names_that_are_refused(name: str) -> None:
     with pytest.raises(HubError):

@@ -23,7 +23,7 @@ from app.chat.ports import Ended, Request, Text
 from app.chat.turns import ChatService
 from app.client.child import Limits
 from app.client.local import LocalModel
-from app.client.pair import Means
+from app.client.means import Means
 from app.errors import AppError
 from app.hub.library import Library
 from app.hub.places import Layout, Place

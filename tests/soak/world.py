@@ -13,8 +13,8 @@ from app.chat.model_state import ModelPhase
 from app.chat.turns import ChatService
 from app.client.child import Limits
 from app.client.local import LocalModel
+from app.client.means import Means
 from app.client.memories import Memories
-from app.client.pair import Means
 from app.settings import Settings
 from app.store.conversations import SqliteStore, open_store
 from app.wire import LoadParams

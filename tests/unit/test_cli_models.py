@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app import inuse
 from app.__main__ import main
 from app.cli.progress import Bar, line, percent
 from app.errors import HubError, HubProblem
@@ -213,6 +214,20 @@ def test_what_was_pulled_is_listed_and_can_be_removed(
     assert main(["models", "remove", "o/r"]) == 0
     assert "98" in capsys.readouterr().out
     assert not [path for path in (private_folders / "models").rglob("*") if path.is_file()]
+
+
+def test_what_another_program_uses_is_removed_only_by_force(
+    capsys: pytest.CaptureFixture[str], private_folders: Path
+) -> None:
+    path = head(private_folders / "models" / "m.gguf")
+    with inuse.here("tutti serve").use(path):
+        assert main(["models", "remove", "m"]) == 1
+        told = capsys.readouterr().err
+        assert f"in use by tutti serve (process {os.getpid()})" in told
+        assert "--force" in told
+        assert path.exists()
+        assert main(["models", "remove", "m", "--force"]) == 0
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("name", ["nothing", "SmolLM2-135M-Instruct.Q4_1", STARTER_NAME])

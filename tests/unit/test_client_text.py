@@ -1,5 +1,6 @@
 """Renders and counts with deadlines, over workers played by the test."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -304,6 +305,20 @@ def test_a_worker_that_dies_while_it_starts_is_replaced_once_more() -> None:
         assert len(made.links.links) == 3
         made.reply((Rendered, (1,)))
         assert (await render).tokens == (1,)
+        await made.client.stop()
+
+    run(scenario())
+
+
+def test_a_worker_that_finds_another_vocabulary_is_not_used() -> None:
+    async def scenario() -> None:
+        other = replace(VOCABULARY, pieces=VOCABULARY.pieces[::-1])
+        made = Made(VOCABULARY, other)
+        await made.load()
+        made.link.die()
+        with pytest.raises(TextError, match="has changed since it was loaded"):
+            await made.client.render([LINE])
+        assert made.link.death is not None
         await made.client.stop()
 
     run(scenario())

@@ -1,6 +1,7 @@
 """Short texts beside what takes long, over workers played by the test."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -188,6 +189,21 @@ def test_the_first_worker_does_all_where_there_is_no_second() -> None:
         assert (await third).tokens == (9,)
         await made.texts.stop()
         assert made.alive == []
+
+    run(scenario())
+
+
+def test_a_second_worker_that_finds_another_vocabulary_gets_no_text() -> None:
+    async def scenario() -> None:
+        made = Made(VOCABULARY, replace(VOCABULARY, pieces=VOCABULARY.pieces[::-1]))
+        await made.load()
+        long = await made.long_one()
+        first, second = made.links.links
+        answer(first, 8)
+        assert (await long).tokens == (8,)
+        assert second.sent == []
+        assert second.death is not None
+        await made.texts.stop()
 
     run(scenario())
 

@@ -69,7 +69,7 @@ def test_settings_for_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{", "null", '{"/a": 3}', "[" * 5000, '{"/a": {"name": 7, "used": "x", "load": []}}', '{"/a": {"used": -1}}'],
+    ["", "[]", "{", "null", '{"/a": 3}', "[" * 5000, '{"/a": {"name": 7, "used": "x", "load": []}}', '{"/a": {"used": -1}}', '{"/a": {"used": 9e11}}'],
 )  # fmt: skip
 def test_a_file_that_makes_no_sense_is_as_if_it_were_empty(tmp_path: Path, text: str) -> None:
     path = tmp_path / "models.json"
