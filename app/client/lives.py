@@ -1,6 +1,7 @@
 """The supervisor of an engine: one process after the other, until it is stopped or given up.
 
-A process that dies, hangs or cannot be loaded again is followed by another after a pause (`app.client.recovery`).
+A process that dies, hangs or finds no memory is followed by another after a pause (`app.client.recovery`); one that
+refuses the model's file is the last.
 A new one is started only when the old one is gone, for two would not fit in memory.
 """
 
@@ -12,7 +13,7 @@ from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock, Timer
 from app.client.death import Death
 from app.client.recovery import VAIN_DEATHS, Recovery
-from app.errors import AppError, EngineDied, EngineError, ModelError
+from app.errors import AppError, EngineDied, EngineError, ModelError, OutOfMemory
 from app.tasks import Tasks
 from app.wire import Loaded, LoadParams, Message, Progress, Step
 
@@ -170,8 +171,10 @@ class EngineLives:
             loaded = await self._start_in_time(params)
         except AppError as error:
             await self._drop()
-            if not self._over:
-                words = f"The engine could not be started again: {error}"
+            words = f"The engine could not be started again: {error}"
+            if _is_final(error):
+                self._give_up(words)
+            elif not self._over:
                 self._go_on(params, self._recovery.died(0.0), words)
             return
         if loaded.fingerprint != self.loaded.fingerprint:
@@ -200,3 +203,8 @@ class EngineLives:
     async def _drop(self) -> None:
         if self._link is not None:
             await self._link.stop()
+
+
+def _is_final(error: AppError) -> bool:
+    """Whether the next engine would say the same: a file that is gone, or is refused, stays so; memory comes and goes."""
+    return isinstance(error, ModelError) and not isinstance(error, OutOfMemory)

@@ -10,7 +10,7 @@ from app.client.death import Death
 from app.client.engine import EngineClient
 from app.client.recovery import DELAYS
 from app.client.stream import EngineStream, Interrupted
-from app.errors import EngineDied, EngineError, ModelError
+from app.errors import EngineDied, EngineError, MemoryPart, ModelError, OutOfMemory
 from app.sampling import Sampling
 from app.wire import (
     Abort,
@@ -358,7 +358,8 @@ def test_the_owner_hears_of_every_change() -> None:
 
 def test_an_engine_that_cannot_be_loaded_again_is_tried_three_times() -> None:
     async def scenario() -> None:
-        made = await loaded(LOADED, ModelError("No memory."), EngineError("Broken."), LOADED)
+        starved = OutOfMemory("No memory.", part=MemoryPart.POOL)
+        made = await loaded(LOADED, starved, EngineError("Broken."), LOADED)
         stream = made.client.submit(request(1))
         made.link.say(written(stream, 5))
         for _ in range(3):
@@ -367,7 +368,7 @@ def test_an_engine_that_cannot_be_loaded_again_is_tried_three_times() -> None:
         assert [link.stops for link in made.links.links] == [0, 1, 1, 0]
         assert made.submitted[0].tokens == (1, 5)
 
-        made = await loaded(LOADED, ModelError("No memory."))
+        made = await loaded(LOADED, starved)
         stream = made.client.submit(request(1))
         for _ in range(5):
             await made.die()
@@ -378,6 +379,23 @@ def test_an_engine_that_cannot_be_loaded_again_is_tried_three_times() -> None:
         assert "could not be started again: No memory." in end.error
         assert "given up" in end.error
         assert made.client.over == (FinishReason.ENGINE_DIED, end.error)
+
+    run(scenario())
+
+
+def test_an_engine_that_refuses_the_file_is_the_last() -> None:
+    async def scenario() -> None:
+        made = await loaded(LOADED, ModelError("There is no such file."), LOADED)
+        stream = made.client.submit(request(1))
+        made.link.say(written(stream, 5))
+        await made.die()
+        end = await last(stream)
+        assert end.reason is FinishReason.ENGINE_DIED
+        assert end.error == "The engine could not be started again: There is no such file."
+        assert made.client.over == (FinishReason.ENGINE_DIED, end.error)
+        made.clock.advance(1000)
+        await turns()
+        assert [link.stops for link in made.links.links] == [0, 1]
 
     run(scenario())
 
