@@ -77,3 +77,18 @@ def fingerprint(path: Path) -> str:
             file.seek(max(0, size * number // _SAMPLES - _SAMPLE_BYTES))
             digest.update(file.read(_SAMPLE_BYTES))
     return digest.hexdigest()[:32]
+
+
+def identity(path: Path) -> str:
+    """The fingerprint of a file that is about to be opened by its path; raises ModelError where it cannot be read."""
+    try:
+        return fingerprint(path)
+    except OSError as error:
+        reason = error.strerror or "the disk refused it"
+        raise ModelError(f"“{path.name}” cannot be read: {reason}.") from error
+
+
+def check_same(path: Path, before: str) -> None:
+    """Once it was opened: whether it was the file of the `identity` before.  Raises ModelError where that is not sure."""
+    if identity(path) != before:
+        raise ModelError(f"“{path.name}” has changed while it was being loaded.", "Load it again.")

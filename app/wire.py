@@ -20,7 +20,7 @@ from app.prompting import Finding, Question
 from app.sampling import LogProbs, Sampling, Values
 from app.verdict import Verdict
 
-PROTOCOL = 11
+PROTOCOL = 12
 """Raised whenever a message changes its shape; a child of another number is refused."""
 
 
@@ -209,6 +209,7 @@ class Loaded:
 
     `context_tokens` is the most one chat may hold: the smaller of the pool and the length the model was trained
     for.  `notes` says what had to be done otherwise than asked (flash attention refused, a smaller pool).
+    `fingerprint` is that of the file that was read.
     """
 
     description: str
@@ -313,13 +314,14 @@ class VocabularyLoaded:
     Token i is `pieces[ends[i-1]:ends[i]]` (`ends` packed as little-endian uint32); control tokens have an empty
     piece, for they are never shown.  `format_name` says which prompt format is used and `notes` why, if it is
     not the model's own.  `stop` are strings that end every answer, for formats whose turns no token ends.
-    `recommended` are the values of sampling that the file advises.
+    `recommended` are the values of sampling that the file advises.  `fingerprint` is that of the file that was read.
     """
 
     pieces: bytes
     ends: bytes
     end_tokens: tuple[int, ...]
     format_name: str
+    fingerprint: str
     notes: tuple[str, ...] = ()
     stop: tuple[str, ...] = ()
     thinking: Thinking = Thinking()

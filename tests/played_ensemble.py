@@ -14,6 +14,7 @@ from tests.played_model import ask, collect, ends
 from tests.scripted_children import (
     LOADED,
     PARAMS,
+    VOCABULARY,
     FakeClock,
     FakeLink,
     FakeLinks,
@@ -41,7 +42,8 @@ class Played:
         self.engines = FakeLinks(*(greetings or (LOADED,)))
         self.room = room
         self.asked: list[tuple[str, tuple[str, ...]]] = []
-        means = fake_means(self.engines, clock=self.clock)
+        self.texts = FakeLinks(VOCABULARY, name="text-worker", replies=True)
+        means = fake_means(self.engines, self.texts, self.clock)
 
         def fits(path: str, beside: Sequence[str]) -> bool:
             self.asked.append((path, tuple(beside)))

@@ -15,7 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from multiprocessing.connection import Connection
 from typing import Any
@@ -66,7 +66,7 @@ LIMITS = Limits()
 ANYTHING = Grammar(rules=(((~0, 0), ()),), classes=(((0, 255),),))
 PARAMS = LoadParams("/models/scripted.gguf")
 LOADED = Loaded("Scripted", "CPU", 2048, 1024, 8, 257, "attention", "f00d", ("a note",))
-VOCABULARY = VocabularyLoaded(PIECES, ENDS, (END,), "scripted")
+VOCABULARY = VocabularyLoaded(PIECES, ENDS, (END,), "scripted", LOADED.fingerprint)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Script:
     def vocabulary(self) -> VocabularyLoaded:
         ends = array("I", accumulate(map(len, self.pieces), initial=len(PIECES)))
         more = ends.tobytes()[ends.itemsize :]
-        return VocabularyLoaded(PIECES + b"".join(self.pieces), ENDS + more, (END,), "scripted")
+        return replace(VOCABULARY, pieces=PIECES + b"".join(self.pieces), ends=ENDS + more)
 
     def begins(self, prompt: bytes) -> int:
         """The place in `answer` at which what follows `prompt` begins."""

@@ -15,6 +15,7 @@ from app.client.clock import Clock
 from app.client.death import Death
 from app.client.lives import EngineLives, Listeners
 from app.client.recovery import Recovery
+from app.client.same_file import SameFile
 from app.client.speed import Speedometer
 from app.client.stream import EngineStream, StreamEvent
 from app.client.suspicion import is_doubted, is_suspect, judge
@@ -35,7 +36,9 @@ class EngineClient:
         clock: Clock,
         on_change: Callable[[], None],
         recovery: Recovery | None = None,
+        same: SameFile | None = None,
     ) -> None:
+        """`same` is shared with the model's text workers."""
         listeners = Listeners(
             message=self._heard,
             interrupted=self._interrupted,
@@ -43,7 +46,13 @@ class EngineClient:
             serving=self._serving,
             changed=on_change,
         )
-        self._lives = EngineLives(spawn, listeners, clock=clock, recovery=recovery or Recovery())
+        self._lives = EngineLives(
+            spawn,
+            listeners,
+            clock=clock,
+            recovery=recovery or Recovery(),
+            same=same or SameFile(),
+        )
         self._clock = clock
         self._on_change = on_change
         self._speed = Speedometer(clock)

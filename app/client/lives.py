@@ -13,6 +13,7 @@ from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock, Timer
 from app.client.death import Death
 from app.client.recovery import VAIN_DEATHS, Recovery
+from app.client.same_file import SameFile
 from app.errors import AppError, EngineDied, EngineError, ModelError, OutOfMemory
 from app.tasks import Tasks
 from app.wire import Loaded, LoadParams, Message, Progress, Step
@@ -42,8 +43,16 @@ class EngineLives:
     """All processes of one engine.  `load` once, `end` and `stop` once; all on the event loop."""
 
     def __init__(
-        self, spawn: Spawn, listeners: Listeners, *, clock: Clock, recovery: Recovery
+        self,
+        spawn: Spawn,
+        listeners: Listeners,
+        *,
+        clock: Clock,
+        recovery: Recovery,
+        same: SameFile,
     ) -> None:
+        """`same` is shared by all processes of one model."""
+        self._same = same
         self._spawn = spawn
         self._tell = listeners
         self._clock = clock
@@ -112,6 +121,7 @@ class EngineLives:
             raise EngineDied(str(self._ended))
         if not isinstance(loaded, Loaded):
             raise EngineError("The engine did not load a model.")
+        self._same.check(loaded)
         return loaded
 
     def _serve(self, loaded: Loaded) -> None:
@@ -177,10 +187,7 @@ class EngineLives:
             elif not self._over:
                 self._go_on(params, self._recovery.died(0.0), words)
             return
-        if loaded.fingerprint != self.loaded.fingerprint:
-            await self._drop()
-            self._give_up("The model's file has changed meanwhile. Load it again.")
-        elif not self._over:
+        if not self._over:
             self._serve(loaded)
 
     async def _start_in_time(self, params: LoadParams) -> Loaded:

@@ -17,6 +17,7 @@ from app.client.engine import EngineClient
 from app.client.means import Means
 from app.client.own_template import NO_TEMPLATE, OwnTemplate
 from app.client.recovery import Recovery
+from app.client.same_file import SameFile
 from app.client.stream import EngineStream
 from app.client.text import TextClient
 from app.client.voice import Voice
@@ -81,15 +82,19 @@ class Pair:
         self._vocabulary: tuple[VocabularyLoaded, Voice, Breakers] | None = None
         self._warmth = Warmth()
         self._forgotten: list[int] = []
+        same = SameFile()
         self.engine = EngineClient(
             means.engine,
             clock=means.clock,
             on_change=self._engine_changed,
             recovery=Recovery(means.delays),
+            same=same,
         )
         # The engine holds no text: only the other one hears of the template.
         texts = replace(params, template=own.text)
-        self.text = TextClient(means.text, texts, clock=means.clock, deadline=means.deadline)
+        self.text = TextClient(
+            means.text, texts, clock=means.clock, deadline=means.deadline, same=same
+        )
 
     @property
     def loaded(self) -> Loaded:

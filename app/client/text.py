@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from app.client.child import OnProgress, Spawn
 from app.client.clock import Clock
+from app.client.same_file import SameFile
 from app.client.text_job import Asked, Deadline, Job
 from app.client.texts import Texts
 from app.dialogue import ChatLine, ThoughtTags, Tool, Wishes
@@ -51,12 +52,14 @@ class TextClient:
         *,
         clock: Clock,
         deadline: Deadline = _DEADLINE,
+        same: SameFile | None = None,
     ) -> None:
+        """`same` is shared with the model's engine."""
         self._clock = clock
         self._deadline = deadline
         self._ids = itertools.count(1)
         self._counted: OrderedDict[bytes, int] = OrderedDict()
-        self._texts = Texts(spawn, params, clock=clock)
+        self._texts = Texts(spawn, params, clock=clock, same=same or SameFile())
 
     async def load(self, on_progress: OnProgress) -> VocabularyLoaded:
         """Start a worker; raises AppError with the reason where it cannot be used."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from app.client.child import Link, OnProgress, Spawn
 from app.client.clock import Clock
 from app.client.death import Death
-from app.client.same_vocabulary import SameVocabulary
+from app.client.same_file import SameFile
 from app.client.text_job import Job
 from app.errors import AppError, EngineDied, TextError
 from app.wire import LoadParams, Message, Progress, TextReply, VocabularyLoaded
@@ -29,9 +29,9 @@ class TextServer:
         *,
         clock: Clock,
         on_death: Callable[["TextServer"], None],
-        same: SameVocabulary,
+        same: SameFile,
     ) -> None:
-        """`same` is shared by all workers of one model."""
+        """`same` is shared by all processes of one model."""
         self._same = same
         self.params = params
         self.job: Job | None = None

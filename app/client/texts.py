@@ -17,7 +17,7 @@ from functools import partial
 
 from app.client.child import OnProgress, Spawn
 from app.client.clock import Clock, Timer
-from app.client.same_vocabulary import SameVocabulary
+from app.client.same_file import SameFile
 from app.client.text_job import Job
 from app.client.text_server import TextServer
 from app.errors import AppError, TextError
@@ -48,9 +48,8 @@ class _Second(TextServer):
 class Texts:
     """All calls are on the event loop, and none blocks it."""
 
-    def __init__(self, spawn: Spawn, params: LoadParams, *, clock: Clock) -> None:
+    def __init__(self, spawn: Spawn, params: LoadParams, *, clock: Clock, same: SameFile) -> None:
         self._clock = clock
-        same = SameVocabulary()
         self._make = partial(_Second, spawn, clock=clock, on_death=self._died, same=same)
         self._first = TextServer(spawn, params, clock=clock, on_death=self._died, same=same)
         self._first_is_slow = False

@@ -39,6 +39,7 @@ class Model:
         """
         path = Path(params.path)
         modelfile.check(path)
+        self.fingerprint = modelfile.identity(path)
         self._api = api
         self.log = log
         self._cancelled = False
@@ -66,7 +67,11 @@ class Model:
         if not self.handle:
             raise modelfile.refused(path, log.reason)
         self.vocab = api.llama_model_get_vocab(self.handle)
-        self.fingerprint = modelfile.fingerprint(path)
+        try:
+            modelfile.check_same(path, self.fingerprint)
+        except ModelError:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Free the weights."""

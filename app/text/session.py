@@ -73,6 +73,7 @@ class TextSession:
             ends=self._vocabulary.ends,
             end_tokens=self.end_tokens,
             format_name=self.format.name,
+            fingerprint=self._vocabulary.fingerprint,
             notes=self._notes,
             stop=self.format.stop,
             thinking=self.thinking,

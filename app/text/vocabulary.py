@@ -29,9 +29,15 @@ class LlamaVocabulary:
 
     def __init__(self, path: Path) -> None:
         modelfile.check(path)
+        self.fingerprint = modelfile.identity(path)
         self._llama = llama.load()
         self._log = llama.NativeLog(self._llama)
         self._model = self._load(path)
+        try:
+            modelfile.check_same(path, self.fingerprint)
+        except ModelError:
+            self.close()
+            raise
         self._vocab = self._llama.llama_model_get_vocab(self._model)
         if self._llama.llama_vocab_type(self._vocab) == self._llama.LLAMA_VOCAB_TYPE_NONE:
             self.close()

@@ -88,6 +88,22 @@ def test_a_device_that_is_not_there_is_refused_with_those_there_are(
         Model(api, params, llama.NativeLog(api), lambda _: True)
 
 
+def test_a_file_that_is_replaced_while_it_is_loaded_is_refused(
+    api: Any, tiny_files: dict[str, Path], tmp_path: Path
+) -> None:
+    path, other = tmp_path / "tiny.gguf", tmp_path / "other.gguf"
+    path.write_bytes(tiny_files["attention"].read_bytes())
+    other.write_bytes(tiny_files["recurrent"].read_bytes())
+
+    def progress(_fraction: float) -> bool:
+        if other.exists():
+            other.replace(path)
+        return True
+
+    with pytest.raises(ModelError, match="has changed while it was being loaded"):
+        load(api, path, progress)
+
+
 def test_files_that_differ_in_their_weights_only_have_different_fingerprints(
     tmp_path: Path,
 ) -> None:

@@ -16,6 +16,7 @@ from tests.played_ensemble import Played, done
 from tests.played_model import ask, collect, ends
 from tests.scripted_children import (
     LOADED,
+    VOCABULARY,
     begin,
     run,
     step,
@@ -319,6 +320,7 @@ def test_facts_are_those_of_the_model_that_is_asked(tmp_path: Path) -> None:
 
     async def scenario() -> None:
         played = Played(tmp_path, LOADED, other)
+        played.texts.greetings = (VOCABULARY, replace(VOCABULARY, fingerprint="0ther"))
         await played.answered("one")
         await played.answered("two")
         one, two = played.file("one"), played.file("two")

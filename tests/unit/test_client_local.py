@@ -444,6 +444,29 @@ def test_a_load_that_fails_says_why_to_all_that_wait_and_that_come() -> None:
     run(scenario())
 
 
+@pytest.mark.parametrize("late", ["engine", "text"])
+def test_a_file_that_changes_between_the_two_that_open_it_is_refused(late: str) -> None:
+    """The engine found one file at the path, and the text worker another, whichever of them was first."""
+
+    async def scenario() -> None:
+        made = Made()
+        made.texts.greetings = (replace(VOCABULARY, fingerprint="other"), VOCABULARY)
+        first = made.engines if late == "engine" else made.texts
+        first.gate = asyncio.Event()
+        load = begin(made.model.load(PATH))
+        await turns()
+        first.gate.set()
+        await load
+        assert made.model.state.phase is ModelPhase.FAILED
+        words = "The model's file has changed since it was loaded. Load it again."
+        assert made.model.state.error == words
+        await made.model.load(PATH)
+        assert made.model.state.phase is ModelPhase.READY
+        await made.model.close()
+
+    run(scenario())
+
+
 def test_a_load_that_is_cancelled_ends_what_waits_for_it_and_the_next_request_loads() -> None:
     async def scenario() -> None:
         made = Made()

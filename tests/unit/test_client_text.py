@@ -310,9 +310,9 @@ def test_a_worker_that_dies_while_it_starts_is_replaced_once_more() -> None:
     run(scenario())
 
 
-def test_a_worker_that_finds_another_vocabulary_is_not_used() -> None:
+def test_a_worker_that_finds_another_file_is_not_used() -> None:
     async def scenario() -> None:
-        other = replace(VOCABULARY, pieces=VOCABULARY.pieces[::-1])
+        other = replace(VOCABULARY, fingerprint="other")
         made = Made(VOCABULARY, other)
         await made.load()
         made.link.die()

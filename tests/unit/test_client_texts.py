@@ -195,7 +195,7 @@ def test_the_first_worker_does_all_where_there_is_no_second() -> None:
 
 def test_a_second_worker_that_finds_another_vocabulary_gets_no_text() -> None:
     async def scenario() -> None:
-        made = Made(VOCABULARY, replace(VOCABULARY, pieces=VOCABULARY.pieces[::-1]))
+        made = Made(VOCABULARY, replace(VOCABULARY, fingerprint="other"))
         await made.load()
         long = await made.long_one()
         first, second = made.links.links
