@@ -12,10 +12,11 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 from app.errors import HubError, HubProblem
 from app.filelock import lock
@@ -53,7 +54,7 @@ class PartFile:
     def __enter__(self) -> Self:
         try:
             self._target.parent.mkdir(parents=True, exist_ok=True)
-            self._journal = _journal_path(self.path).open("a+b", buffering=0)
+            self._journal = self._locked_journal()
         except OSError as error:
             raise disk.told(error, self._target.parent) from error
         try:
@@ -75,13 +76,28 @@ class PartFile:
         self._part.close()
         self._journal.close()
 
-    def _open(self) -> None:
-        if not lock(self._journal):
+    def _locked_journal(self) -> BinaryIO:
+        path = _journal_path(self.path)
+        while True:
+            found = path.open("a+b", buffering=0)
+            try:
+                self._lock(found)
+                if _lies_at(path, found):
+                    return found
+            except BaseException:
+                found.close()
+                raise
+            found.close()
+
+    def _lock(self, found: BinaryIO) -> None:
+        if not lock(found):
             raise HubError(
                 f"“{self._target.name}” is being downloaded by another Tutti.",
                 "Wait until it is done, or cancel it there.",
                 problem=HubProblem.TAKEN,
             )
+
+    def _open(self) -> None:
         self._journal.seek(0)
         found = journal.decode(self._journal.read(), self._file)
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
@@ -176,6 +192,13 @@ def _journal_path(part: Path) -> Path:
     return part.with_name(f"{part.name}.journal")
 
 
+def _lies_at(path: Path, locked: BinaryIO) -> bool:
+    """Whether this is still the file there: who held it before may have removed it, and the next one made another."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(path.stat(), os.fstat(locked.fileno()))
+    return False
+
+
 def remove(target: Path, file: RemoteFile) -> None:
     """Remove what there is of the part of `file`, but where another Tutti is bringing it."""
     _remove_free(part_path(target, file))
@@ -184,7 +207,7 @@ def remove(target: Path, file: RemoteFile) -> None:
 def _remove_free(part: Path) -> None:
     try:
         with _journal_path(part).open("r+b", buffering=0) as journal_file:
-            if not lock(journal_file):
+            if not lock(journal_file) or not _lies_at(_journal_path(part), journal_file):
                 return
             if _UNLINKS_OPEN:
                 _unlink(part)
