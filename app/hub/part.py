@@ -241,7 +241,11 @@ def written_bytes(target: Path, file: RemoteFile) -> int:
 
 
 def publish(target: Path, file: RemoteFile) -> None:
-    """Put the proven part in the place of `target`, at once; an older file there stays until that moment."""
+    """Put the proven part in the place of `target`, at once; an older file there stays until that moment.
+
+    On POSIX who has the older one open keeps it, for as long as that lasts; a process that is started for the same load
+    afterwards finds the new one, and is refused by its fingerprint (`app.client.same_file`).
+    """
     part = part_path(target, file)
     try:
         part.replace(target)

@@ -1,12 +1,14 @@
 """Who begins a part file while somebody else ends with it."""
 
+import os
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
 import pytest
 
 from app.errors import HubError, HubProblem
-from app.hub.part import PartFile, part_path, remove
+from app.hub.part import PartFile, part_path, publish, remove
+from app.hub.plan import Block
 from app.hub.remote import RemoteFile
 
 FILE = RemoteFile("m.gguf", 5, "a" * 64)
@@ -49,3 +51,16 @@ def test_nothing_is_removed_of_a_part_whose_journal_is_another_one_by_now(tmp_pa
         pass
     remove(target, FILE)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere an open file is not replaced")
+def test_who_has_the_older_file_open_keeps_it_when_a_new_one_is_published(tmp_path: Path) -> None:
+    target = tmp_path / "m.gguf"
+    target.write_bytes(b"older")
+    with target.open("rb") as used:
+        with PartFile(target, FILE) as begun:
+            begun.write(Block(0, b"newer"))
+        publish(target, FILE)
+        assert used.read() == b"older"
+    assert target.read_bytes() == b"newer"
+    assert list(tmp_path.iterdir()) == [target]
