@@ -49,7 +49,7 @@ times as much."""
 _LEAST_SECONDS = 1e-9
 """The least that one more token of a chunk is taken to cost, so that a chunk is never without bound."""
 _QUANTILE = 0.995
-_QUANTILE_RATE = 0.05
+_QUANTILE_RATE = 0.07
 _FIRST_MARGIN, _MOST_MARGIN = 1.2, 2.0
 
 
