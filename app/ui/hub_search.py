@@ -15,7 +15,8 @@ REST_MS = 350
 
 
 class HubSearch(QObject):
-    """`found` carries the repositories of a page; `restarted` comes before the first page of a new question."""
+    """`found` carries the repositories of a page; `restarted` comes before the first page of a new question, or before its
+    failure, for what was found before is no answer to it."""
 
     restarted = Signal()
     found = Signal(object)
@@ -70,6 +71,8 @@ class HubSearch(QObject):
         except HubError as error:
             if self._task is task:
                 self._settle(task)
+                if not page:
+                    self.restarted.emit()
                 self.failed.emit(error)
             return
         if self._task is not task:

@@ -223,6 +223,7 @@ def test_a_failure_is_told_in_place_and_can_be_tried_again(with_desk):
         dialog = await opened(desk)
         QTest.keyClicks(part(dialog, QLineEdit, "hubSearchField"), "tiny")
         await until(lambda: said(dialog) == "hub.example is busy. Try <b>later</b>.")
+        assert not lines(part(dialog, QListWidget, "hubResults")), "what stood there is no answer"
         again = part(dialog, QPushButton, "hubAgainButton")
         hub.error = None
         desk.click(again)
