@@ -9,10 +9,10 @@ from app.chat.models import Conversation, Message, Summary, TabState
 class TurnState:
     """The state of a chat's turn as its tab shows it.
 
-    `place` (1 = next, 0 = there is no engine yet, `why` says so) and `counting` (the tokens of a long text) belong to WAITING, `done`/`total`/`cached` prompt
-    tokens to READING; `tokens_per_second`, `written` and `thinking` (it is not the answer yet) to WRITING (`written` also
-    to WAITING, where an answer was interrupted), `error` to FAILED.  `repeating` may be so in every busy state: what is
-    written goes round in circles, and the user has not said that it may.
+    `place` (1 = next, 0 = there is no engine yet, `why` says so) and `counting` (the tokens of a long text) belong to
+    WAITING, `done`/`total`/`cached` prompt tokens to READING; `tokens_per_second`, `written` and `thinking` (it is not the
+    answer yet) to WRITING (`written` also to WAITING, where an answer was interrupted), `error` to FAILED.  `repeating`
+    may be so in every busy state: what is written goes round in circles, and the user has not said that it may.
     """
 
     state: TabState = TabState.IDLE

@@ -31,7 +31,9 @@ def listening(
             pair.keep(answer, request.owner)
 
 
-async def more(pair: Pair, stream: EngineStream, answer: Answer, request: Request) -> list[Event]:
+async def next_events(
+    pair: Pair, stream: EngineStream, answer: Answer, request: Request
+) -> list[Event]:
     """What is to be told next; the answer is remembered before its end is told, and the engine hears where it need not go on."""
     told = answer.feed(await stream.events())
     if answer.ended:

@@ -19,7 +19,7 @@ from app.chat.ports import Counting, Ended, Event, LeftOut, Measured, Request, W
 from app.client.answer import STARTING_AGAIN
 from app.client.fitting import takes_long
 from app.client.idle import IdleWatch
-from app.client.listening import listening, more
+from app.client.listening import listening, next_events
 from app.client.load_failure import FAILED, Failure
 from app.client.loading import Loader, LoadParamsOf, MakeRoom
 from app.client.means import MEANS, Means
@@ -194,7 +194,7 @@ class LocalModel:
                 if left_out:
                     yield LeftOut(left_out)
                 while not answer.ended:
-                    untold.extend(await more(pair, stream, answer, request))
+                    untold.extend(await next_events(pair, stream, answer, request))
                     while untold:
                         yield untold.popleft()
 

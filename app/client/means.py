@@ -1,4 +1,4 @@
-"""What a loaded model is made of: to be another in tests."""
+"""What a model is run with, where tests and other programs may give something else."""
 
 from dataclasses import dataclass, field
 

@@ -23,16 +23,14 @@ class Sequence:
     """A request on its way: waiting (no slot), reading (more than one token to evaluate) or running.
 
     `tokens` are prompt and answer; `slot` holds the evaluated part of them.  `constraint` is the grammar that the answer
-    has to keep, if any.  `priority` and `owner` begin as those of `submit`, and may be changed; the owner is negative where that
-    chat was deleted meanwhile.  `arrival` orders requests of one
-    class and is kept when the request is parked.  `elapsed` counts all prefill tokens, its own too, that were read
-    while this one was reading, `passed` the steps that passed it over, as `PATIENCE` counts them, and `overtaken` the
-    requests of a better class that began while there was no room for it; `turn_began` is the time since when it
-    decodes and `last_turn` when that last began, where chats take turns; `boost` is the class of the most urgent
-    request that waits for this one's prefix, and `awaits` the request whose reading this one waits for, up to that many
-    tokens; `marks` are the positions at which a chunk ends: the state there is to be kept, or another request goes on from
-    there; `squeezed` says that
-    the last step found no room for it, although it was alone.
+    has to keep, if any.  `priority` and `owner` begin as those of `submit`, and may be changed; the owner is negative where
+    that chat was deleted meanwhile.  `arrival` orders requests of one class and is kept when the request is parked.
+    `elapsed` counts all prefill tokens, its own too, that were read while this one was reading, `passed` the steps that
+    passed it over, as `PATIENCE` counts them, and `overtaken` the requests of a better class that began while there was
+    no room for it; `turn_began` is the time since when it decodes and `last_turn` when that last began, where chats take
+    turns; `boost` is the class of the most urgent request that waits for this one's prefix, and `awaits` the request whose
+    reading this one waits for, up to that many tokens; `marks` are the positions at which a chunk ends: the state there is to be kept,
+    or another request goes on from there; `squeezed` says that the last step found no room for it, although it was alone.
     """
 
     submit: Submit
